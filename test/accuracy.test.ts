@@ -55,7 +55,7 @@ const median = (list: readonly number[]) => [...list].sort((a, b) => a - b)[Math
 describeWith([PROXIES], "addresses that GeoLite2 has located", () => {
   const proxies: Proxy[] = JSON.parse(readFileSync(PROXIES, "utf8"));
 
-  test("67 % ± 7 lie within their radius; docs/accuracy.md has the number", async () => {
+  test("67 % ± 7 lie within their radius where the other has the city; docs/accuracy.md has the numbers", async () => {
     const segment = await geoSegment();
     const all = proxies.map((proxy) => compare(segment, proxy));
     const stated = all.filter(({ radius }) => radius !== undefined);
@@ -68,11 +68,10 @@ describeWith([PROXIES], "addresses that GeoLite2 has located", () => {
     expect(stated.length / all.length).toBeGreaterThan(0.95);
     expect(groups.estimates.length).toBe(stated.length); // neither DB-IP nor the mirror states a radius
     expect(groups["in a city"].length).toBeGreaterThan(250);
-    for (const group of ["stated", "estimates"] as const) {
-      expect(within(groups[group])).toBeGreaterThan(0.6);
-      expect(within(groups[group])).toBeLessThan(0.74);
-    }
-    expect(within(groups["in a city"])).toBeGreaterThan(0.67);
+    expect(within(groups["in a city"])).toBeGreaterThan(0.6);
+    expect(within(groups["in a city"])).toBeLessThan(0.74);
+    // Of the others the other database's coordinates are the middle of a region or country: nobody's place.
+    expect(within(groups.stated)).toBeGreaterThan(0.5);
 
     const docs = readFileSync(join(import.meta.dir, "../docs/accuracy.md"), "utf8");
     for (const list of Object.values(groups)) {

@@ -11,6 +11,7 @@ import {
   rmSync,
   statSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -121,7 +122,7 @@ class Group {
       publicKeys: [keys.publicKey],
       dataDir: folder(),
       serverId: "server",
-      verify: verifyRelease,
+      verify: (dataDir, name) => verifyRelease(dataDir, name, true),
       now: () => this.now,
       ...change,
     });
@@ -304,6 +305,21 @@ describe.each(Object.keys(PLACES))("%s", (kind) => {
     expect(group.uploads.filter((path) => path.startsWith("segments/"))).toEqual([]);
     expect((await server.follow()).bytes).toBe(0);
   });
+});
+
+test("what was verified for another release is not read again, unless its file is another", async () => {
+  const group = new Group();
+  const server = group.server();
+  const first = await group.publish(1);
+  await server.follow();
+  const [file = ""] = segmentFiles(server.dataDir, first.release.name);
+  utimesSync(file, 1, 1);
+  verifyRelease(server.dataDir, first.release.name);
+  writeFileSync(file, readFileSync(file).toReversed());
+  utimesSync(file, 1, 1);
+  expect(() => verifyRelease(server.dataDir, first.release.name, true)).not.toThrow();
+  utimesSync(file, 1, 2);
+  expect(() => verifyRelease(server.dataDir, first.release.name, true)).toThrow("corrupt");
 });
 
 describe("a roll-out", () => {

@@ -4,12 +4,15 @@
 // A change that is meant: `npx bun test/contract/record.ts` records anew, and CHANGELOG.md gets a line.
 
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { cpSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { brotliDecompressSync } from "node:zlib";
 import { difference } from "./contract/difference.ts";
 import type { Response } from "./contract/exchange.ts";
 import { type Exchange, RECORDED, replay } from "./contract/replay.ts";
+import { executableFolder } from "./published-packages.ts";
+import { temporaryFolder } from "./release.ts";
+import { share } from "./share.ts";
 
 setDefaultTimeout(120_000);
 
@@ -22,19 +25,24 @@ const recorded: readonly Exchange[] = brotliDecompressSync(readFileSync(RECORDED
   .split("\n")
   .map((line) => JSON.parse(line));
 
-test("every response is the recorded one", async () => {
+/** @throws Error with the differences */
+async function compare(exchanges: readonly Exchange[], executable?: string): Promise<void> {
   /** Requests by what is different: one change often touches many responses alike. */
   const differences = new Map<string, string[]>();
   let sent = 0;
-  await replay(recorded, (request, response, index) => {
-    sent++;
-    const found = difference(recorded[index]!.response, response);
-    if (found === undefined) return;
-    const key = request.key === undefined ? "no key" : `key ${request.key}`;
-    const name = `line ${index + 1}: ${request.method} ${request.target} (${request.server}, ${key})`;
-    differences.set(found, [...(differences.get(found) ?? []), name]);
-  });
-  expect(sent).toBe(recorded.length);
+  await replay(
+    exchanges,
+    (request, response, index) => {
+      sent++;
+      const found = difference(exchanges[index]!.response, response);
+      if (found === undefined) return;
+      const key = request.key === undefined ? "no key" : `key ${request.key}`;
+      const name = `line ${index + 1}: ${request.method} ${request.target} (${request.server}, ${key})`;
+      differences.set(found, [...(differences.get(found) ?? []), name]);
+    },
+    executable,
+  );
+  expect(sent).toBe(exchanges.length);
   const rows = [...differences].map(([found, [first, ...others]]) =>
     others.length === 0 ? `${first}: ${found}` : `${first}: ${found}\n  and ${others.length} more like this`,
   );
@@ -43,6 +51,14 @@ test("every response is the recorded one", async () => {
   if (rows.length > 0)
     rows.push("If that is meant: npx bun test/contract/record.ts, and a line in CHANGELOG.md");
   if (rows.length > 0) throw new Error(["responses differ from the recording:", ...rows].join("\n"));
+}
+
+test("every response is the recorded one", () => compare(recorded));
+
+test("so is every response of the executable, away from the clone", async () => {
+  const executable = join(temporaryFolder(), "inkling");
+  cpSync(join(await executableFolder(), "inkling"), executable);
+  await compare(share(recorded, recorded.slice(0, 1_500)), executable);
 });
 
 describe("the recording", () => {

@@ -65,8 +65,8 @@ export async function load({ seconds, rates, ask, onSecond }: Schedule): Promise
       for (; owed[host]! >= 1; owed[host]!--) {
         if ((inFlight[host] ?? 0) >= IN_FLIGHT) continue;
         demand[second]![host]!++;
-        const asked = one(host).finally(() => all.delete(asked));
-        all.add(asked);
+        const request = one(host).finally(() => all.delete(request));
+        all.add(request);
       }
     }
     before = now;

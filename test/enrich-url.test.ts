@@ -6,6 +6,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type NewKey, openStore, parseNewKey, type RunningServer, startServer } from "@inkling/server";
 import { runHere } from "../packages/cli/src/program.testing.ts";
+import { fetch } from "./checked-fetch.ts";
 import { smallRelease, temporaryFolder } from "./release.ts";
 import { testServerOptions } from "./server-options.ts";
 import { freshToken } from "./tokens.ts";

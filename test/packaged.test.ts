@@ -5,9 +5,8 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { FEEDS } from "@inkling/compiler/feeds";
 import { startRegistry } from "./npm-registry.ts";
-import { once } from "./once.ts";
 import { Program, walk, walkFirstStart } from "./packaged-program.ts";
-import { archiveOf, installCli, installLocal, run } from "./published-packages.ts";
+import { archiveOf, executableFolder, installCli, installLocal, run } from "./published-packages.ts";
 import { temporaryFolder } from "./release.ts";
 import { FULL } from "./share.ts";
 
@@ -100,14 +99,12 @@ describe("@inkling/cli as npm installs it", () => {
 describe("the executable", () => {
   let folder: string;
   beforeAll(async () => {
-    const inputs = ["packages", "scripts", "package-lock.json"].map((path) => join(ROOT, path));
-    folder = await once("binary", inputs, async (into) => {
-      await run([process.execPath, join(ROOT, "scripts/binary.ts"), "--out", into], ROOT);
-    });
+    folder = await executableFolder();
   });
   const inkling = () => join(folder, "inkling");
 
   test("has all that it starts and serves", () => walk(new Program([inkling()])));
+  test("names nothing of this clone", () => expect(readFileSync(inkling()).includes(ROOT)).toBe(false));
   test("names itself in hints, not npm", async () => {
     const { err, code } = await new Program([inkling()]).run(["serve"]);
     expect([code, err]).toEqual([1, expect.stringContaining("`inkling data update`")]);

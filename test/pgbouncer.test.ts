@@ -81,8 +81,10 @@ behindPgBouncer("a quota and a rate of three servers are used, and not exceeded;
   let allowed = first;
   let spent = 0;
   await until(async () => {
-    const asked = hosts.flatMap(({ status }, i) => Array.from({ length: 3 * (i + 1) }, () => status(token)));
-    const statuses = await Promise.all(asked);
+    const requests = hosts.flatMap(({ status }, i) =>
+      Array.from({ length: 3 * (i + 1) }, () => status(token)),
+    );
+    const statuses = await Promise.all(requests);
     allowed += statuses.filter((status) => status === 200).length;
     spent = statuses.every((status) => status === 429) ? spent + 1 : 0;
     if (spent > 0) await Bun.sleep(100);

@@ -90,3 +90,11 @@ export async function installCli(project: string): Promise<string> {
   link([...Object.keys(dependencies), "@oven"], project);
   return join(folder, "bin/inkling");
 }
+
+/** What `npm run build:binary` makes, for this machine. */
+export function executableFolder(): Promise<string> {
+  const inputs = ["packages", "scripts", "package-lock.json"].map((path) => join(ROOT, path));
+  return once("binary", inputs, async (folder) => {
+    await run([process.execPath, join(ROOT, "scripts/binary.ts"), "--out", folder], ROOT);
+  });
+}

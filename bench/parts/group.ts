@@ -14,7 +14,7 @@ import { SMALL_NETWORK } from "../../test/release.ts";
 import type { TcpProxy } from "../../test/tcp-proxy.ts";
 import { until } from "../../test/until.ts";
 import * as data from "../lib/data.ts";
-import { ask, HOSTS, type Host, smallFolder, startDatabase, startHosts } from "../lib/hosts.ts";
+import { HOSTS, type Host, sendLookup, smallFolder, startDatabase, startHosts } from "../lib/hosts.ts";
 import { fullLoad, pathsFile } from "../lib/load.ts";
 import { hasCommand } from "../lib/peers.ts";
 import { output, processTree, SERVER_CORE } from "../lib/proc.ts";
@@ -47,7 +47,8 @@ const rates = (second: number) => {
   return DEMAND.map((_, host) => DEMAND[(host + shift) % DEMAND.length]!);
 };
 
-const lookUp = (hosts: readonly Host[]) => async (host: number) => (await ask(hosts[host]!, PATH)).status;
+const lookUp = (hosts: readonly Host[]) => async (host: number) =>
+  (await sendLookup(hosts[host]!, PATH)).status;
 
 /** A load with a fault in its middle. */
 async function loadWith(
@@ -151,7 +152,7 @@ async function measureChanges(
   ] as const) {
     const keys = await Promise.all(Array.from({ length: count }, issue));
     const isRevoked = async (host: Host, token: string) =>
-      (await ask(host, PATH, bearer(token))).status === 401;
+      (await sendLookup(host, PATH, bearer(token))).status === 401;
     for (const host of hosts) {
       for (const { token } of [...keys, watcher]) await until(async () => !(await isRevoked(host, token)));
     }
@@ -170,7 +171,7 @@ async function measureChanges(
       return {
         make: () => opened.overrides.put([wanted], "bench"),
         isSeen: async (host: Host) => {
-          const { body } = await ask(host, path, bearer(watcher.token));
+          const { body } = await sendLookup(host, path, bearer(watcher.token));
           return JSON.parse(body).is_abuser === true;
         },
       };
@@ -265,7 +266,7 @@ export async function measureChannel(run: Run, database: string): Promise<void> 
   });
   const allServe = async (id: string) => {
     const times = hosts.map(async (host) => {
-      while ((await ask(host, paths[0]!)).release !== id) await Bun.sleep(50);
+      while ((await sendLookup(host, paths[0]!)).release !== id) await Bun.sleep(50);
     });
     await Promise.all(times);
   };

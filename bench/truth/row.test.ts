@@ -11,6 +11,8 @@ test.each([
   ["99.0 %", ">= 99 %", "99.0 %"],
   ["none", "at least 69 %", "none"],
   ["12", "as few as can be", "12"],
-  ["50.0 %", "60 to 74 %", "50.0 %"],
+  ["50.0 %", "60 to 74 %", "50.0 % (missed)"],
+  ["74.1 %", "60 to 74 %", "74.1 % (missed)"],
+  ["60.0 %", "60 to 74 %", "60.0 %"],
   ["5", undefined, "5"],
 ])("%s of %s is shown as %s", (value, target, shown) => expect(judged({ value, target })).toBe(shown));

@@ -14,11 +14,13 @@ export interface TruthRow {
   readonly seen: "built from" | "operator" | "held out";
 }
 
-/** The value as the report shows it. A target says what is wanted of the first number: "0", "at least 69 %"; others are not judged. */
+/** The value as the report shows it. A target says what is wanted of the first number: "0", "at least 69 %", "60 to 74 %"; others are not judged. */
 export function judged({ value, target = "" }: Pick<TruthRow, "value" | "target">): string {
   const number = Number.parseFloat(value.replaceAll(",", ""));
   const least = /^(?:at least|>=) ([\d.]+) %$/.exec(target)?.[1];
-  const isMissed = target === "0" ? number > 0 : least !== undefined && number < Number(least);
+  const [, low, high] = /^([\d.]+) to ([\d.]+) %$/.exec(target) ?? [];
+  const isOutside = low !== undefined && (number < Number(low) || number > Number(high));
+  const isMissed = target === "0" ? number > 0 : isOutside || (least !== undefined && number < Number(least));
   return isMissed ? `${value} (missed)` : value;
 }
 

@@ -32,6 +32,8 @@ export const MENU: readonly Section[] = [
       ["Email checks", "/email", "docs/email.md"],
       ["TypeScript client", "/client", "packages/client/README.md"],
       ["In process", "/local", "packages/local/README.md"],
+      ["Reverse proxies", "/proxies", "docs/proxies.md"],
+      ["Moving from MaxMind", "/maxmind", "docs/maxmind.md"],
     ],
   },
   {

@@ -28,7 +28,8 @@ function fault(request: HostileRequest, response: RawResponse): string | undefin
     return "an answer without a key";
   if (request.key === undefined && DATA.some((text) => body.includes(text)) && !OPEN.test(body))
     return "data without a key";
-  const isProblem = /^content-type: application\/problem\+json/im.test(headers);
+  if (request.key === undefined && /^inkling-(flags|country):/im.test(headers)) return "flags without a key";
+  const isProblem = /^content-type: application\/(problem|vnd\.maxmind\.com-error)\+json/im.test(headers);
   if (isProblem && body !== "" && !isDocumented(JSON.parse(body).code))
     return "a problem without a documented code";
   if (status >= 400 && !isProblem && body !== "") return "an error that is no problem document";

@@ -27,7 +27,10 @@ export const MARK = "s3cr3t";
 const GEO = "/v1/ip-intel/geolocate";
 const REP = "/v1/ip-intel/reputation";
 const MAIL = "/v1/user-intel/email";
-const LOOKUPS = [`${GEO}/${ADDRESS}`, `${REP}/${ADDRESS}`, `${MAIL}/${EMAIL}`, `${GEO}/me`, `${REP}/${MARK}`];
+const LOOKUPS = [
+  ...[`${GEO}/${ADDRESS}`, `${REP}/${ADDRESS}`, `${MAIL}/${EMAIL}`, `${GEO}/me`, `${REP}/${MARK}`],
+  ...["/v1/forward-auth", `/geoip/v2.1/city/${ADDRESS}`],
+];
 const BATCHES = [GEO, REP, MAIL];
 /** Of the admin listener. */
 export const ADMIN_TARGETS = [
@@ -273,7 +276,11 @@ const VALUES: readonly unknown[] = [
   "a".repeat(300),
   "::",
 ];
-const CODES = new Set(Object.keys(PROBLEMS));
+/** Those of docs/maxmind.md are MaxMind's. */
+const CODES = new Set([
+  ...Object.keys(PROBLEMS),
+  ...["AUTHORIZATION_INVALID", "INSUFFICIENT_FUNDS", "LICENSE_KEY_REQUIRED", "PERMISSION_REQUIRED"],
+]);
 
 export const isDocumented = (code: unknown): boolean => typeof code === "string" && CODES.has(code);
 
@@ -317,7 +324,7 @@ export function* hostileRequests(
       case 3:
         return bad(`Authorization: Bearer ${stranger}`, stranger);
       case 4:
-        return bad(`Authorization: Basic ${btoa(`${token}:`)}`);
+        return bad(`Authorization: Basic ${btoa(pick([`${token}:`, `a:${other}`]))}`);
       case 5:
         return bad(
           `Authorization: ${pick(["Bearer", "Bearer ", "Digest x", ":", MARK, "Bearer \t", "Bearer null"])}`,

@@ -10,12 +10,21 @@ export type Exchange = Request & { readonly response: Response };
 
 export const RECORDED = resolve(import.meta.dir, "recorded.ndjson.br");
 
-/** @param each is called with every response as it arrives */
+/**
+ * @param each is called with every response as it arrives
+ * @param executable that is to answer, in place of this project's sources
+ */
 export async function replay(
   requests: readonly Request[],
   each: (request: Request, response: Response, index: number) => void,
+  executable?: string,
 ): Promise<void> {
-  const child = Bun.spawn([process.execPath, resolve(import.meta.dir, "server.ts"), temporaryFolder()], {
+  const args = [
+    resolve(import.meta.dir, "server.ts"),
+    temporaryFolder(),
+    ...(executable ? [executable] : []),
+  ];
+  const child = Bun.spawn([process.execPath, ...args], {
     stdin: "pipe",
     stdout: "pipe",
     stderr: "inherit",

@@ -1,6 +1,6 @@
 // server.ts: the servers of the contract test, in a process of its own whose clock stands still.
 //
-// in   one argument: an empty folder
+// in   arguments: an empty folder; where the servers with data are to be an executable's, its path
 // out  one line of JSON: Started; the servers run until standard input ends
 //
 // full     complete data, overrides, X-Forwarded-For trusted from 127.0.0.0/8
@@ -8,11 +8,23 @@
 // up       the same data, mode up
 // empty    no release
 
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join, resolve } from "node:path";
+import manifest from "../../packages/cli/package.json" with { type: "json" };
 import { pass } from "../fast-clock.ts";
 import { testServerOptions } from "../server-options.ts";
+import { until } from "../until.ts";
 import { contractFeeds } from "./feeds.ts";
+import { type Program, startProgram } from "./program.ts";
 
 export const SERVERS = ["full", "serve", "up", "empty"] as const;
 export type ServerName = (typeof SERVERS)[number];
@@ -41,7 +53,9 @@ const OVERRIDES = [
   { value: "81.2.71.1", flag: "is_proxy", verdict: true, expires_at: "2026-08-03T00:00:00Z" },
 ];
 
-async function main(folder: string): Promise<Started> {
+const programs: Program[] = [];
+
+async function main(folder: string, executable?: string): Promise<Started> {
   pass(NOW, 0);
   const { build } = await import("../../packages/compiler/src/build/build.ts");
   const { FEEDS } = await import("@inkling/compiler/feeds");
@@ -118,15 +132,28 @@ async function main(folder: string): Promise<Started> {
     }
     const adminToken = await store.adminToken.create("contract");
     await store.close();
-    const { port, adminPort } = await startServer({
-      ...testServerOptions(dataDir),
-      mode,
-      rate: 1000,
-      burst: 2000,
-      trustedProxies: trustedProxies.map((text) => parsePrefix(text)!),
-      dnsServers: [],
-      writeLog: (lines) => void (lines.includes("request-failed") && process.stderr.write(lines)),
-    });
+    let ports: { readonly port: number; readonly adminPort: number };
+    if (executable === undefined || !existsSync(join(dataDir, "current"))) {
+      ports = await startServer({
+        ...testServerOptions(dataDir),
+        version: manifest.version,
+        mode,
+        rate: 1000,
+        burst: 2000,
+        trustedProxies: trustedProxies.map((text) => parsePrefix(text)!),
+        dnsServers: [],
+        writeLog: (lines) => void (lines.includes("request-failed") && process.stderr.write(lines)),
+      });
+    } else {
+      const program = startProgram(executable, { now: NOW, dataDir, mode, trustedProxies });
+      programs.push(program);
+      ports = program;
+      await until(async () => {
+        if (program.exitCode !== null) throw new Error(`${executable} ended with ${program.exitCode}`);
+        return isReady(program.port);
+      });
+    }
+    const { port, adminPort } = ports;
     while (!(await isSettled(port, tokens.live!))) await Bun.sleep(10);
     for (const override of overrides) {
       const response = await fetch(`http://127.0.0.1:${adminPort}/admin/v1/overrides`, {
@@ -151,6 +178,12 @@ async function main(folder: string): Promise<Started> {
   return { ports, tokens };
 }
 
+const isReady = (port: number) =>
+  fetch(`http://127.0.0.1:${port}/readyz`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
 /** Is the release verified, where there is one? /v1/status has it. */
 async function isSettled(port: number, token: string): Promise<boolean> {
   const headers = { Authorization: `Bearer ${token}` };
@@ -163,7 +196,8 @@ async function isSettled(port: number, token: string): Promise<boolean> {
 const PARTIAL = ["x4bnet-vpn-v4", "x4bnet-vpn-v6", "monosans-proxies", "tor-onionoo", "free-mail"];
 
 if (import.meta.main) {
-  process.stdout.write(`${JSON.stringify(await main(process.argv[2]!))}\n`);
+  process.stdout.write(`${JSON.stringify(await main(process.argv[2]!, process.argv[3]))}\n`);
   await Bun.stdin.text();
+  await Promise.all(programs.map((program) => program.stop()));
   process.exit(0);
 }

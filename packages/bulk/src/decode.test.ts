@@ -25,6 +25,9 @@ async function decoded(bytes: Uint8Array, size = 7): Promise<[text: string, enco
   return [Buffer.concat(parts).toString(), encodings];
 }
 
+/** 3 bytes that zstd skips. */
+const SKIPPED = Uint8Array.of(0x5f, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3);
+
 describe("recognized by the first bytes", () => {
   test.each<[what: string, bytes: Uint8Array, text: string, encodings: string[]]>([
     ["plain text", new TextEncoder().encode(TEXT), TEXT, []],
@@ -32,7 +35,9 @@ describe("recognized by the first bytes", () => {
     ["one byte", Uint8Array.of(0x1f), "\x1f", []],
     ["gzip", gzip(TEXT), TEXT, ["gzip"]],
     ["gzip files, one after the other", joined(gzip(TEXT), gzip("more\n")), `${TEXT}more\n`, ["gzip"]],
+    ["gzip with zeros behind it", joined(gzip(TEXT), new Uint8Array(700)), TEXT, ["gzip"]],
     ["zstd", zstd(TEXT), TEXT, ["zstd"]],
+    ["zstd behind a frame to skip", joined(SKIPPED, zstd(TEXT), SKIPPED), TEXT, ["zstd"]],
     ["zstd frames, one after the other", joined(zstd(TEXT), zstd("more\n")), `${TEXT}more\n`, ["zstd"]],
     ["UTF-16, little end first", utf16(TEXT, false), `\uFEFF${TEXT}`, ["UTF-16"]],
     ["UTF-16, big end first", utf16(TEXT, true), `\uFEFF${TEXT}`, ["UTF-16"]],
@@ -53,6 +58,9 @@ describe("damage", () => {
     ["gzip that ends too early", gzip(many).slice(0, -9)],
     ["zstd that ends too early", zstd(many).slice(0, -3)],
     ["a second frame that ends too early", joined(zstd(many), zstd(many).slice(0, 8))],
+    ["gzip with other data behind it", joined(gzip(many), new TextEncoder().encode("junk"))],
+    ["gzip behind zeros behind gzip", joined(gzip(many), new Uint8Array(5), gzip(many))],
+    ["zstd that never comes", joined(SKIPPED, new TextEncoder().encode("junk"))],
     ["gzip with a wrong byte", gzip(many).map((byte, i) => (i === 40 ? byte ^ 0xff : byte))],
   ])("%s", async (_, bytes) => {
     const error = await decoded(bytes).catch((error: unknown) => error);

@@ -587,6 +587,27 @@ describe("options", () => {
     assert.equal(server.requests.length, 0);
   });
 
+  test("what is no option of a lookup is a TypeError: JavaScript would get answers without it", async () => {
+    const { server, client } = await pair([json(CLEAN)], { onUnavailable: "allow" });
+    const refused: [options: object, pattern: RegExp][] = [
+      [{ include: "network" }, /include is no option: set evidence, network or subject to true/],
+      [{ include: ["evidence"] }, /include is no option/],
+      [{ netwrok: true }, /netwrok is no option of a lookup; there are evidence, network/],
+      [{ evidence: "yes" }, /evidence must be true or false/],
+      [{ checks: "mx" }, /checks must be a list/],
+      [{ checks: ["MX"] }, /checks must be a list; it may hold "mx"/],
+    ];
+    for (const [options, message] of refused) {
+      const isClear = (error: unknown) => error instanceof TypeError && message.test(error.message);
+      await assert.rejects(client.reputation("8.8.8.8", options), isClear);
+      await assert.rejects(client.email("a@x.org", options), isClear);
+      assert.throws(() => client.batch("geolocate", [], options), isClear);
+    }
+    assert.equal(server.requests.length, 0);
+    const extras = { network: false, evidence: undefined, signal: undefined } as object;
+    assert.ok("is_proxy" in (await client.reputation("8.8.8.8", extras)));
+  });
+
   test("the key is not shown by a client that is printed", () => {
     const client = new Inkling(good);
     assert.ok(!inspect(client, { depth: 10, showHidden: true }).includes(KEY));

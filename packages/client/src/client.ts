@@ -12,6 +12,8 @@ import { DATA_OF, type DataName, isComplete, readDataState, requireData, withDat
 import { InklingError, isProblem, problemError } from "./errors.ts";
 import type { BatchOptions, EmailOptions, LookupOptions, LookupResult, Lookups } from "./lookups.ts";
 import {
+  checkExtras,
+  INCLUDED,
   type InklingOptions,
   type ReadOptions,
   readNumber,
@@ -214,11 +216,14 @@ export function requireText(value: unknown): asserts value is string {
   if (typeof value !== "string") throw wrong("the value", `to look up must be a text, not ${typeof value}`);
 }
 
+/** @throws TypeError for what is no option, or has a value of another type: JavaScript alone would ignore it */
 function queryOf(extras: Extras | undefined): string {
-  const included = (["evidence", "network", "subject"] as const).filter((name) => extras?.[name] === true);
+  if (extras === undefined) return "";
+  checkExtras(extras);
+  const included = INCLUDED.filter((name) => extras[name] === true);
   const parts = [
     included.length > 0 && `include=${included.join(",")}`,
-    extras?.checks !== undefined && extras.checks.length > 0 && `checks=${extras.checks.join(",")}`,
+    extras.checks !== undefined && extras.checks.length > 0 && `checks=${extras.checks.join(",")}`,
   ].filter((part) => part !== false);
   return parts.length === 0 ? "" : `?${parts.join("&")}`;
 }

@@ -2,6 +2,7 @@
 //
 // err  TypeError that names the option; it never quotes the key
 
+import type { Extras } from "./answers.ts";
 import { DATA_OF, type DataName } from "./data-state.ts";
 import { ON_UNAVAILABLE, type OnUnavailable } from "./unavailable.ts";
 
@@ -82,6 +83,29 @@ export function readRequire(value: readonly DataName[], allowed: readonly DataNa
   if (!Array.isArray(value) || !value.every((name) => allowed.includes(name)))
     throw wrong("require", `must be a list; here it may hold ${allowed.map((it) => `"${it}"`).join(", ")}`);
   return [...value];
+}
+
+/** Of a lookup or batch: what the answer has besides its own members. */
+export const INCLUDED = ["evidence", "network", "subject"] as const;
+const OTHERS: readonly string[] = ["signal", "timeoutMs", "require", "size", "concurrency", "lingerMs"];
+
+/** A misspelt extra would be missing in every answer: it is refused. @throws TypeError */
+export function checkExtras(extras: Extras): void {
+  for (const name in extras) {
+    const value: unknown = extras[name as keyof Extras];
+    if (name === "evidence" || name === "network" || name === "subject") {
+      if (value !== undefined && typeof value !== "boolean") throw wrong(name, "must be true or false");
+    } else if (name === "checks") {
+      if (value !== undefined && !(Array.isArray(value) && value.every((check) => check === "mx")))
+        throw wrong("checks", 'must be a list; it may hold "mx"');
+    } else if (!OTHERS.includes(name))
+      throw wrong(
+        name,
+        name === "include"
+          ? "is no option: set evidence, network or subject to true, as in { network: true }"
+          : `is no option of a lookup; there are ${[...INCLUDED, "checks", ...OTHERS].join(", ")}`,
+      );
+  }
 }
 
 export function readNumber(name: string, value: number, least: number, most: number): number {

@@ -73,7 +73,7 @@ export class Keeper {
       publicKeys: channel.publicKeys,
       dataDir,
       serverId: serverId(dataDir),
-      verify: verifyRelease,
+      verify: (folder, name) => verifyRelease(folder, name, true),
       now: Date.now,
     });
   }

@@ -22,6 +22,7 @@ import type {
 } from "@inkling/client";
 import { InklingError } from "@inkling/client";
 import {
+  checkExtras,
   DATA_OF,
   inGroups,
   readDataState,
@@ -286,6 +287,7 @@ const objectOf = (bytes: Uint8Array | undefined) =>
 /** @returns bits of INCLUDE @throws InklingError PARAMETER_INVALID for what there is not */
 function readExtras(lookup: Lookup, extras: Extras | undefined): number {
   if (extras === undefined) return 0;
+  checkExtras(extras);
   const { evidence = false, network = false, subject = false, checks = [] } = extras;
   if (checks.length > 0) {
     throw new InklingError("PARAMETER_INVALID", "There are no checks in process", {

@@ -171,7 +171,7 @@ describe("releases of a data folder", () => {
     const dataDir = dataFolder({ [names[2]!]: content });
     const error = await errorOf(() => requireCurrent(dataDir));
     expect(error.message).toMatch(message);
-    expect(error.hint).toContain("inkling data rollback");
+    expect(error.hint).toContain("@inkling/cli data rollback");
     expect(findUsable(dataDir)).toMatchObject({
       release: undefined,
       problem: expect.stringContaining("release "),
@@ -181,7 +181,7 @@ describe("releases of a data folder", () => {
   test("without any release, the hint is the command that makes one", async () => {
     const empty = mkdtempSync(join(temp, "empty-"));
     for (const open of [requireCurrent, openServable, previous, requireRelease]) {
-      expect((await errorOf(() => open(empty))).hint).toContain("inkling data update");
+      expect((await errorOf(() => open(empty))).hint).toContain("@inkling/cli data update");
     }
     expect(findUsable(empty)).toEqual({ release: undefined, problem: undefined });
   });

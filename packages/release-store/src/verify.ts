@@ -19,7 +19,7 @@ import { fileStamp, NO_FILE } from "./file-stamp.ts";
 import { DATA_FOLDER } from "./layout.ts";
 import { findCurrent, isPassing, isUnreadable, openManifest, ReleaseError } from "./releases.ts";
 import { sha256Hex } from "./sha256.ts";
-import { markVerified, removeMark, type Stamps } from "./verified.ts";
+import { areMarked, markVerified, removeMark, type Stamps } from "./verified.ts";
 
 /** The problem of one segment, if any. */
 export interface SegmentVerdict {
@@ -56,17 +56,19 @@ const NEW_RELEASE = "make a new one with `npx @inkling/cli data update`";
 const OTHER_VERSION_HINT = `another version of Inkling made it: ${NEW_RELEASE}`;
 
 /**
+ * @param isNew only segments without a mark are read: the others were verified for another release
  * @throws ReleaseError when the manifest cannot be read, or a segment is corrupt, missing, or of another version;
  * `isPassing` when something could not be read
  */
-export function verifyRelease(dataDir: string, name: string): Verification {
+export function verifyRelease(dataDir: string, name: string, isNew = false): Verification {
   const manifest = openManifest(dataDir, name);
   const stamps: Record<string, string> = {};
   let unmarked: string | undefined;
   const broken = eachSegment(dataDir, manifest, (kind, report, path) => {
     const stamp = fileStamp(path);
-    const problem = findProblem(path, kind, report);
     stamps[report.sha256] = stamp;
+    if (isNew && areMarked(dataDir, { [report.sha256]: stamp })) return {};
+    const problem = findProblem(path, kind, report);
     if (problem.problem !== undefined) return problem;
     try {
       markVerified(dataDir, report.sha256, stamp); // whatever the others are: another release may have it too

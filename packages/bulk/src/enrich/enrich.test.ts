@@ -50,6 +50,46 @@ const file = (name: string, text: string) => {
 
 const FEW = { add: ["country_iso_code", "is_proxy"] };
 
+test("rows that are looked up together become what each becomes alone", () => {
+  const flag = (value: string, verdict: boolean) => ({
+    id: `ovr_${value}`,
+    kind: "network",
+    value,
+    effect: { type: "flag", flag: "is_abuser", verdict },
+  });
+  const overrides = [
+    flag("81.2.69.0/26", true),
+    flag("9.0.0.0/8", true),
+  ] as unknown as typeof Overrides.NONE.all;
+  const byte = fc.nat(255);
+  const cell = fc.oneof(
+    byte.map((last) => `81.2.69.${last}`),
+    byte.map((last) => `::ffff:81.2.69.${last}`),
+    byte.map((last) => `[81.2.69.${last}]:443`),
+    byte.map((first) => `${first}.8.8.8`),
+    byte.map((last) => `2a02:8010::${last.toString(16)}`),
+    byte.map((last) => `"10.0.0.${last}, 81.2.69.${last}"`),
+    fc.constantFrom("", "x", "10.0.0.1", "081.2.69.1", "2001:db8::1", "\u00fc"),
+  );
+  const add = ["country_iso_code", "city_name", "is_proxy", "is_abuser", "network_prefix", "disposable"];
+  const head = "ip,email\n81.2.69.1,a@disposable-1.com\n";
+  const start = { ...startFor(head, { add }), overrides };
+  const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+  let long = 0;
+  fc.assert(
+    fc.property(fc.array(cell, { maxLength: 200, size: "max" }), (cells) => {
+      const rows = cells.map((text, i) => `${text},${i % 3}@disposable-${i % 2}.com\n`);
+      if (rows.length > 64) long++;
+      const [together, alone] = [makeEnricher(start), makeEnricher(start)];
+      const want = rows.map((row) => decode(alone.block(encoder.encode(row), false).bytes)).join("");
+      expect(decode(together.block(encoder.encode(rows.join("")), false).bytes)).toBe(want);
+      expect(together.tally()).toEqual(alone.tally());
+    }),
+    { numRuns: 30, seed: 1, endOnFailure: true },
+  );
+  expect(long).toBeGreaterThan(5);
+});
+
 describe("formats", () => {
   test.each<[what: string, options: EnrichOptions, text: string, want: string]>([
     ["one column", FEW, "81.2.69.142\n8.8.8.8\n", "81.2.69.142,GB,true\n8.8.8.8,,false\n"],

@@ -110,7 +110,7 @@ Examples:
         `Restored ${path} of ${backup.madeAt}: ${listing(backup)}.`,
         kept === undefined ? "" : `What was there is in ${kept}.`,
         left ? "Its settings file was left: `--settings FILE` writes it." : "",
-        "Releases are not part of a backup: `npx inkling data update` makes one.",
+        "Releases are not part of a backup: `npx @inkling/cli data update` makes one.",
       ]
         .filter((line) => line !== "")
         .join("\n"),

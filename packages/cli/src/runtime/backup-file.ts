@@ -252,7 +252,7 @@ function jsonOf(bytes: Buffer): unknown {
 }
 
 const foreign = (path: string) =>
-  new CliError(`${path} is no backup of Inkling`, "`npx inkling backup FILE` makes one");
+  new CliError(`${path} is no backup of Inkling`, "`npx @inkling/cli backup FILE` makes one");
 const damaged = (path: string, why: string) =>
   new CliError(
     `${path} is damaged: ${why}`,

@@ -178,7 +178,7 @@ export function openFollower(
     publicKeys: trustedKeys(settings),
     dataDir,
     serverId: serverId(dataDir),
-    verify: (...release) => verifyInProcess(workerEnvironment(processEnvironment), ...release),
+    verify: (...release) => verifyInProcess(workerEnvironment(processEnvironment), ...release, true),
     now: Date.now,
     ...(onProgress && { onProgress }),
   });

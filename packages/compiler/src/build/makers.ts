@@ -5,6 +5,7 @@ import type { DomainClaims, NetworkClaims, NetworkSubject } from "../catalog/cla
 import { PLACE_PREFERENCE } from "../catalog/feeds.ts";
 import type { OperatorFeed } from "../geo/operator-places.ts";
 import { preferPlaces } from "../geo/place-preference.ts";
+import { kindsOfNetworks } from "../network/kinds.ts";
 import { networksOfSystems } from "../parse/asn.ts";
 import { completePlace } from "../place/complete-place.ts";
 import { encodePlace } from "../place/encode-place.ts";
@@ -44,6 +45,7 @@ function makeGeo(parts: readonly LoadedFeed[], emit: Emit): Made {
   const located = contents.flatMap(({ id, places }) => (places ? [{ id, places }] : [])).sort(byPreference);
   const places = preferPlaces(located.map((source) => source.places));
   const registry = contents.find((content) => content.registered);
+  const { asns } = contents.find((content) => content.asns) ?? {};
   const steps = {
     feeds: { places: located.map(({ id }) => id), ...(registry && { registered: registry.id }) },
     complete: completePlace,
@@ -56,6 +58,7 @@ function makeGeo(parts: readonly LoadedFeed[], emit: Emit): Made {
     registry?.registered,
     steps,
     located.length > 0 ? operatorFeeds(contents) : [],
+    asns && kindsOfNetworks(asns),
   );
   emit({
     type: "note",

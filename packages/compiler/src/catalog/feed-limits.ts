@@ -40,6 +40,16 @@ export const ADDRESSES = { v4: 32, v6: 128 } as const;
 /** A URL that is the same every day. */
 export const fixed = (url: string) => () => [url];
 
+/** What a VPN operator publishes of its servers: where programs connect to. Most leave from the same address. */
+export const VPN_SERVERS = {
+  sets: "is_proxy",
+  label: "vpn",
+  cadenceHours: 12 * HOUR,
+  age: AGE.openProxies,
+  change: 0.5,
+  widest: ADDRESSES,
+} as const;
+
 /** Rows of ours, each with its source. */
 export const OURS = {
   urls: () => [],

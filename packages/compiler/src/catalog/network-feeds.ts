@@ -1,7 +1,7 @@
 // network-feeds.ts: the feeds of networks and places that are on by default.
 
 import type { Feed } from "./feed.ts";
-import { ADDRESSES, AGE, ANY_CHANGE, DAY, fixed, HOUR, MIB, OURS } from "./feed-limits.ts";
+import { ADDRESSES, AGE, ANY_CHANGE, DAY, fixed, HOUR, MIB, OURS, VPN_SERVERS } from "./feed-limits.ts";
 
 /** DB-IP's file of this month, then of the month before: the new one appears some days into the month. */
 function dbipUrls(now: Date): string[] {
@@ -121,6 +121,20 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     widest: X4BNET.widest,
     entries: { least: 10, most: 200 },
     own: "data/vpn-systems.csv",
+    supplement: true,
+  },
+  {
+    ...VPN_SERVERS,
+    id: "mullvad-relays",
+    format: "mullvad-json",
+    title: "Mullvad: the addresses of its relays",
+    homepage: "https://mullvad.net/en/servers",
+    urls: fixed("https://api.mullvad.net/public/relays/wireguard/v2"),
+    // Its programs use another API; this one "is intended for third party consumption": the operator, in
+    // https://github.com/mullvad/mullvadvpn-app/issues/4862
+    licence: "none stated; facts that the operator publishes for this use",
+    entries: { least: 200, most: 10_000 },
+    maxBytes: 16 * MIB,
     supplement: true,
   },
   {

@@ -4,7 +4,7 @@
 // src  docs/feeds.md has the source of each fact; `entries` as in feeds.ts, of what the samples at hand held
 
 import type { Credentials, Feed, PublisherRequest } from "./feed.ts";
-import { ADDRESSES, AGE, ANY_CHANGE, DAY, fixed, HOUR, MIB } from "./feed-limits.ts";
+import { ADDRESSES, AGE, ANY_CHANGE, DAY, fixed, HOUR, MIB, VPN_SERVERS } from "./feed-limits.ts";
 
 export const NO_LICENCE = "none stated";
 const OWN_RISK = "The publisher states no licence: check whether you may use the list.";
@@ -56,18 +56,6 @@ const UNLICENSED = {
   ...ATTACKERS,
   licence: NO_LICENCE,
   change: 0.9,
-  optIn: { why: "licence", terms: OWN_RISK },
-} as const;
-
-/** What VPN operators publish for their customers' programs: where these connect to. Most leave from the same address. */
-const VPN_SERVERS = {
-  sets: "is_proxy",
-  label: "vpn",
-  licence: NO_LICENCE,
-  cadenceHours: 12 * HOUR,
-  age: AGE.openProxies,
-  change: 0.5,
-  widest: ADDRESSES,
   optIn: { why: "licence", terms: OWN_RISK },
 } as const;
 
@@ -190,6 +178,8 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
   },
   {
     ...VPN_SERVERS,
+    licence: NO_LICENCE,
+    optIn: { why: "licence", terms: OWN_RISK }, // published for its own programs
     id: "nordvpn-servers",
     format: "nordvpn-json",
     title: "NordVPN: the addresses of its servers",
@@ -197,16 +187,6 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     urls: fixed("https://api.nordvpn.com/v1/servers?limit=0"),
     entries: { least: 2_000, most: 50_000 },
     maxBytes: 128 * MIB,
-  },
-  {
-    ...VPN_SERVERS,
-    id: "mullvad-relays",
-    format: "mullvad-json",
-    title: "Mullvad: the addresses of its relays",
-    homepage: "https://mullvad.net/en/servers",
-    urls: fixed("https://api.mullvad.net/www/relays/all/"),
-    entries: { least: 200, most: 10_000 },
-    maxBytes: 16 * MIB,
   },
   {
     ...UNLICENSED,

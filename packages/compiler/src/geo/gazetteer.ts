@@ -136,6 +136,16 @@ export class Gazetteer {
     return DENSITIES[this.densities[id]!]!;
   }
 
+  /** Countries and densities of places with a country: below {@link classes}; undefined for others. */
+  classOf(id: number): number | undefined {
+    const country = this.countryIds[id]!;
+    return country === 0 ? undefined : country * DENSITIES.length + this.densities[id]!;
+  }
+
+  get classes(): number {
+    return this.countries.length * DENSITIES.length;
+  }
+
   countryOf(id: number): string | undefined {
     return this.countries[this.countryIds[id]!] || undefined;
   }

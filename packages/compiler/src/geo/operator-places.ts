@@ -18,6 +18,7 @@ import {
   type RangeColumns,
 } from "@inkling/engine";
 import type { StatedPlace, StatedPlaces } from "../parse/index.ts";
+import { radiusIn, rowKeys } from "../place/accuracy.ts";
 import { countryCode, findCountry } from "../place/countries.ts";
 import type { Place, Subdivision } from "../place/place.ts";
 import { cleanName } from "../place/place-names.ts";
@@ -46,8 +47,12 @@ interface Row extends StatedPlace {
   readonly feed: OperatorFeed;
 }
 
-/** More countries than ISO 3166-1 will ever have: values of a covering are row * COUNTRY_ROOM + country. */
+/** More countries than ISO 3166-1 will ever have, and kinds of network: a ground is kind * COUNTRY_ROOM + country. */
 export const COUNTRY_ROOM = 1024;
+const KIND_ROOM = 8;
+/** Values of a covering are row * GROUND_ROOM + ground. */
+export const GROUND_ROOM = KIND_ROOM * COUNTRY_ROOM;
+const NOT_YET = 0xff;
 
 export class OperatorPlaces {
   private readonly general: PlaceSource;
@@ -57,17 +62,25 @@ export class OperatorPlaces {
   private readonly firstRow = new Map<OperatorFeed, number>();
   private gazetteer: Gazetteer | undefined;
   private readonly made = new Map<string, OperatorPlace>();
+  private readonly kinds: readonly string[];
+  /** By class of place and kind of network: the first kind with the same radius. */
+  private alike: Uint8Array = new Uint8Array(0);
 
-  /** @param feeds the preferred one first */
-  constructor(general: PlaceSource, feeds: readonly OperatorFeed[]) {
+  /**
+   * @param feeds the preferred one first
+   * @param kinds of network, numbered from 1
+   */
+  constructor(general: PlaceSource, feeds: readonly OperatorFeed[], kinds: readonly string[] = []) {
+    if (kinds.length >= KIND_ROOM) throw new RangeError(`${kinds.length} kinds of network`);
     this.general = general;
     this.feeds = feeds;
+    this.kinds = kinds;
     for (const feed of feeds) {
       this.firstRow.set(feed, this.rows.length + 1);
       const places = feed.stated === "anycast" ? [{}] : feed.stated.places;
       for (const place of places) this.rows.push({ ...checked(place), feed });
     }
-    if (this.rows.length >= 2 ** 32 / COUNTRY_ROOM) throw new RangeError(`${this.rows.length} stated places`);
+    if (this.rows.length >= 2 ** 32 / GROUND_ROOM) throw new RangeError(`${this.rows.length} stated places`);
   }
 
   /** Of the database and of operators. */
@@ -75,13 +88,13 @@ export class OperatorPlaces {
     return this.general.places.length + this.rows.length;
   }
 
-  /** @param countries a covering with numbers below COUNTRY_ROOM; @returns row * COUNTRY_ROOM + that number */
-  layOver(family: 4 | 6, countries: RangeColumns): RangeColumns {
+  /** @param grounds a covering with numbers below GROUND_ROOM; @returns row * GROUND_ROOM + that number */
+  layOver(family: 4 | 6, grounds: RangeColumns): RangeColumns {
     let rows = cover(family, () => {});
     for (const feed of this.feeds.toReversed())
       for (const networks of this.byDepth(feed, family))
         rows = overlay(rows, networks, (over, under) => over || under);
-    return overlay(countries, networksIn(rows), (row, country) => row * COUNTRY_ROOM + country, rows.length);
+    return overlay(grounds, networksIn(rows), (row, ground) => row * GROUND_ROOM + ground, rows.length);
   }
 
   /** The networks in none of the feed, then those in one of these, and so on: each list without overlaps. */
@@ -115,6 +128,7 @@ export class OperatorPlaces {
     const names = this.rows.filter((row): row is Row & CityName => row.city !== undefined);
     const weights = weigh(this.general, cover);
     this.gazetteer = new Gazetteer(this.general.places, weights, names);
+    this.alike = new Uint8Array(this.gazetteer.classes * KIND_ROOM).fill(NOT_YET);
   }
 
   /**
@@ -133,9 +147,28 @@ export class OperatorPlaces {
     return region === undefined || known.isWithin(place - 1, stated, region) ? place : ofOperator;
   }
 
-  /** A place of the database, with what its radius is estimated by. */
-  placeAt(id: number): Place {
-    return { ...this.general.places.at(id)!, density: this.known().densityOf(id) };
+  /** A place of the database, with what its radius is estimated by. @param kind of network, 0 for none */
+  placeAt(id: number, kind = 0): Place {
+    const density = this.known().densityOf(id);
+    return { ...this.general.places.at(id)!, density, networkKind: this.kinds[kind - 1] };
+  }
+
+  /** The first kind of network with which a place has the same radius; 0 for a place that is none of the database. */
+  kindFor(place: number, kind: number): number {
+    if (kind === 0 || place === 0 || place > this.general.places.length) return 0;
+    const known = this.known();
+    const of = known.classOf(place - 1);
+    if (of === undefined) return kind;
+    let first = this.alike[of * KIND_ROOM + kind]!;
+    if (first === NOT_YET) {
+      const [country, density] = [known.countryOf(place - 1), known.densityOf(place - 1)];
+      const radius = (one: number) =>
+        radiusIn(rowKeys(country, undefined, "city", density, this.kinds[one - 1]));
+      first = 0;
+      while (radius(first) !== radius(kind)) first++;
+      this.alike[of * KIND_ROOM + kind] = first;
+    }
+    return first;
   }
 
   /** @param registered the country that the network is registered in */

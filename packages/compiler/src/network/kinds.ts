@@ -9,6 +9,8 @@
 // stands for the rest of the word. A mobile operator is an isp as well: `mobile` wins over `isp`.
 
 import { FeedError } from "../catalog/feed.ts";
+import type { NetworkWalk } from "../geo/place-list.ts";
+import type { AsnNetworks } from "../parse/asn.ts";
 import { dataTable, once } from "../place/data-table.ts";
 
 export const NETWORK_KINDS = [
@@ -100,6 +102,18 @@ export function kindOf(asn: number, organization = "", rules: Rules = rulesOfFil
   if (found.size !== 1) return undefined;
   const { kind, rule } = found.values().next().value!;
   return { kind, rule };
+}
+
+/** Networks of one kind each, by their systems; an id is an index into NETWORK_KINDS. */
+export function kindsOfNetworks({ systems, networks, walk }: AsnNetworks): NetworkWalk {
+  const kinds = Uint8Array.from(systems, ({ asn, organization }) =>
+    NETWORK_KINDS.indexOf(kindOf(asn, organization)?.kind ?? "unknown"),
+  );
+  return {
+    networks,
+    walk: (family, visit) =>
+      walk(family, (w0, w1, w2, w3, bits, id) => visit(w0, w1, w2, w3, bits, kinds[id]!)),
+  };
 }
 
 /** Without accents, in lower case. */

@@ -80,9 +80,19 @@ export const parseNordvpn = jsonParser(
 /** Mullvad's relays that are in use. */
 export const parseMullvad = jsonParser(
   NetworkList,
-  z.array(z.object({ ipv4_addr_in: z.string(), ipv6_addr_in: z.string().nullish(), active: z.boolean() })),
-  (relays, list) => {
-    for (const [index, { ipv4_addr_in, ipv6_addr_in, active }] of relays.entries()) {
+  z.object({
+    wireguard: z.object({
+      relays: z.array(
+        z.object({
+          ipv4_addr_in: z.string(),
+          ipv6_addr_in: z.string().nullish(),
+          active: z.boolean().default(true),
+        }),
+      ),
+    }),
+  }),
+  ({ wireguard }, list) => {
+    for (const [index, { ipv4_addr_in, ipv6_addr_in, active }] of wireguard.relays.entries()) {
       if (!active) list.tally.pass(index + 1, "is not active");
       else addServer(list, index + 1, ipv4_addr_in, ipv6_addr_in);
     }

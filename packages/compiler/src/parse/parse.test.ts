@@ -587,10 +587,11 @@ describe("files that are refused", () => {
       { station: "217.160.0.1", ipv6_station: null, status: "offline" },
       { station: "217.160.0.2", ipv6_station: "", status: "online" },
     ];
-    const mullvad = [
+    const relays = [
       { ipv4_addr_in: "217.160.0.3", ipv6_addr_in: null, active: false },
       { ipv4_addr_in: "217.160.0.4", active: true },
     ];
+    const mullvad = { wireguard: { relays } };
     const read = (format: Format, file: object) => parseNetworks(format, bytes(JSON.stringify(file)));
     for (const [format, file, left] of [
       ["nordvpn-json", nord, "217.160.0.2/32"],

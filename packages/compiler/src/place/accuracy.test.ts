@@ -16,11 +16,13 @@ import { dataTable } from "./data-table.ts";
 import { distanceKm } from "./distance.ts";
 import { DENSITIES, type Density, type Place } from "./place.ts";
 
+/** As network/kinds.ts names them. */
+const KINDS = ["hosting", "isp", "mobile", "education", "government", "business", "unknown"];
 const HERE = { latitude: 48.2, longitude: 16.37 };
 const place = (known: Partial<Place>): Place => ({ subdivisions: [], ...known });
 const table = new Map(
-  dataTable("accuracy-radius.csv").map(([area, level, density, radius]) => [
-    `${area} ${level} ${density}`.trimEnd(),
+  dataTable("accuracy-radius.csv").map(([area, level, density, kind, radius]) => [
+    `${area} ${level} ${density} ${kind}`.trimEnd(),
     radius,
   ]),
 );
@@ -32,22 +34,25 @@ describe("the table", () => {
 
   test("states a step for each area and level, or that it is more than the last", () => {
     const wrong = rows.filter(
-      ([, , , radius]) => radius !== "" && !RADIUS_STEPS.some((step) => `${step}` === radius),
+      ([, , , , radius]) => radius !== "" && !RADIUS_STEPS.some((step) => `${step}` === radius),
     );
     expect(wrong).toEqual([]);
-    expect(rows.filter(([, level, , radius]) => level === "city" && radius === "")).toEqual([]);
+    expect(rows.filter(([, level, , , radius]) => level === "city" && radius === "")).toEqual([]);
   });
 
   test("rests on at least 300 addresses in each row, and on a million in all", () => {
-    expect(rows.filter(([, , , , sample]) => !(Number(sample) >= 300))).toEqual([]);
-    const world = rows.filter(([area]) => area === WORLD).map(([, , , , sample]) => Number(sample));
-    expect(world.reduce((a, b) => a + b)).toBeGreaterThan(1_000_000);
+    expect(rows.filter(([, , , , , sample]) => !(Number(sample) >= 300))).toEqual([]);
+    const world = rows.filter(([area, , , kind]) => area === WORLD && kind === "");
+    const samples = world.map(([, , , , , sample]) => Number(sample));
+    expect(samples.reduce((a, b) => a + b)).toBeGreaterThan(1_000_000);
   });
 
   test("names countries, continents and the world, each once at a level that it knows", () => {
     expect(table.size).toBe(rows.length);
-    for (const [area = "", level, density] of rows) {
+    for (const [area = "", level, density, kind] of rows) {
       expect(["", ...DENSITIES]).toContain(density as Density);
+      expect(["", ...KINDS]).toContain(kind!);
+      if (kind !== "") expect(/^\d+$/.test(density!) && (area === WORLD || area.length === 2)).toBe(true);
       if (density !== "") expect(level).toBe("city");
       expect(LEVELS).toContain(level as (typeof LEVELS)[number]);
       const continent = /^continent (..)$/.exec(area)?.[1];
@@ -115,6 +120,26 @@ describe("an estimate", () => {
       stated("continent EU city 10000"),
     ],
     [
+      "a server at such coordinates",
+      { ...HERE, cityName: "A", countryCode: "DE", density: "10000000", networkKind: "hosting" },
+      stated("DE city 10000000 hosting"),
+    ],
+    [
+      "of a kind without a row in the country: that of the kind in the world",
+      { ...HERE, cityName: "A", countryCode: uncounted, density: "1000000", networkKind: "education" },
+      stated("world city 1000000 education"),
+    ],
+    [
+      "of a kind without a row anywhere: all kinds of the country",
+      { ...HERE, cityName: "A", countryCode: "US", density: "10000000", networkKind: "business" },
+      stated("US city 10000000"),
+    ],
+    [
+      "as an operator states it, whatever the kind",
+      { ...HERE, cityName: "A", countryCode: "US", density: "operator", networkKind: "hosting" },
+      stated("world city operator"),
+    ],
+    [
       "as an operator states it",
       { ...HERE, cityName: "A", countryCode: "US", density: "operator" },
       stated("world city operator"),
@@ -135,9 +160,12 @@ describe("an estimate", () => {
     expect(table.has("continent AN city")).toBe(false);
     expect(table.has("AM city 10000000")).toBe(false);
     expect(table.has(`${uncounted} city 10000`)).toBe(false);
+    expect(table.has("world city 10000000 business")).toBe(false);
     for (const key of [
       "AM city",
       "US city 10000000",
+      "DE city 10000000 hosting",
+      "world city 1000000 education",
       "world city operator",
       "AT city",
       "DE region",
@@ -160,9 +188,11 @@ describe("steps", () => {
   const rows: [km: number, step: number | undefined][] = [
     [0, 1],
     [1, 1],
-    [1.01, 2],
+    [1.4, 1],
+    [1.42, 2],
     [20, 20],
-    [501, 600],
+    [501, 500],
+    [548, 600],
     [3000, 3000],
     [3000.1, undefined],
   ];

@@ -1,11 +1,12 @@
 // accuracy.ts: an accuracy radius for places whose source states none, measured for similar places.
 //
-// in   a place as its source describes it, with its density
+// in   a place as its source describes it, with its density and the kind of network that has it
 // out  whole kilometres within which two of three such places lie; undefined without coordinates, without any
 //      named place, and where not even the largest step would hold two of three
 //
 // What tells most is how many addresses share the coordinates: a database puts those of which it knows little to one
-// place, in the United States half of ten million of them more than 900 km off, of ten thousand more than 10 km.
+// place, in the United States half of ten million of them more than 900 km off, of ten thousand more than 10 km. Next is
+// the kind of network: at places of a million addresses two of three servers are within 10 km, of subscribers within 250.
 // src  data/accuracy-radius.csv, made by scripts/accuracy-radius.ts; method and figures: docs/accuracy.md
 // cost 0.3 µs a place of DB-IP City, a sixth of completing it
 
@@ -15,7 +16,7 @@ import { dataTable, once } from "./data-table.ts";
 import { DENSITIES, type Density, type Place } from "./place.ts";
 import { cleanName } from "./place-names.ts";
 
-/** Kilometres that a radius is rounded up to: a third apart at most, so that it holds little more than two of three. */
+/** Kilometres that a radius is rounded to: a third apart at most, so that it holds about two of three. */
 export const RADIUS_STEPS = [
   ...[1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 70, 80, 100, 120, 150, 200, 250, 300],
   ...[400, 500, 600, 700, 800, 1000, 1200, 1500, 2000, 2500, 3000],
@@ -34,9 +35,11 @@ export const LEVELS = ["city", "region", "country"] as const;
 const continentArea = (code: string) => `continent ${code}`;
 export const WORLD = "world";
 
-/** The next step up; undefined beyond the last. */
+/** The step whose ratio to the distance is closest to one; undefined beyond the last. */
 export function radiusStep(km: number): number | undefined {
-  return RADIUS_STEPS.find((step) => km <= step);
+  const up = RADIUS_STEPS.findIndex((step) => km <= step);
+  const isBelow = up > 0 && km * km < RADIUS_STEPS[up]! * RADIUS_STEPS[up - 1]!;
+  return RADIUS_STEPS[isBelow ? up - 1 : up];
 }
 
 export function levelOf(place: Place): Level | undefined {
@@ -59,35 +62,43 @@ export function estimateRadius(place: Place): number | undefined {
   const level = levelOf(place);
   if (level === undefined || knownCoordinates(place) === undefined) return undefined;
   const country = knownCountry(place.countryCode, place.countryName).code;
+  return radiusIn(rowKeys(country, place.continentCode, level, place.density, place.networkKind));
+}
+
+/** @param keys the closest first */
+export function radiusIn(keys: readonly string[]): number | undefined {
   const rows = table();
-  const key = rowKeys(country, place.continentCode, level, place.density).find((one) => rows.has(one));
+  const key = keys.find((one) => rows.has(one));
   return key === undefined ? undefined : rows.get(key);
 }
 
-/** The rows of the table that may stand for a place, closest first: by density, or of all in the country. */
+/** The rows of the table that may stand for a place, closest first: by density and kind, by density, or of all. */
 export function rowKeys(
   country: string | undefined,
   continent: string | undefined,
   level: Level,
   density: Density | undefined,
+  kind?: string,
 ): string[] {
   const areas = areasOf(country, continent);
   const whole = areas.map((area) => rowKey(area, level, ""));
   if (density === undefined || level !== "city") return whole;
   if (density === "operator") return [rowKey(WORLD, level, density), ...whole];
   const [own, ...around] = areas.map((area) => rowKey(area, level, density));
-  return [own!, whole[0]!, ...around, ...whole];
+  const ofKind =
+    kind === undefined ? [] : [areas[0]!, WORLD].map((area) => rowKey(area, level, density, kind));
+  return [...ofKind, own!, whole[0]!, ...around, ...whole];
 }
 
-export const rowKey = (area: string, level: Level, density: Density | ""): string =>
-  `${area}\t${level}\t${density}`;
+export const rowKey = (area: string, level: Level, density: Density | "", kind = ""): string =>
+  `${area}\t${level}\t${density}\t${kind}`;
 
-/** By area, level and density; undefined where the radius is more than the last step. */
+/** By area, level, density and kind; undefined where the radius is more than the last step. */
 const table = once(
   (): ReadonlyMap<string, number | undefined> =>
     new Map(
-      dataTable("accuracy-radius.csv").map(([area, level, density, radius]) => [
-        rowKey(area!, level as Level, density as Density | ""),
+      dataTable("accuracy-radius.csv").map(([area, level, density, kind, radius]) => [
+        rowKey(area!, level as Level, density as Density | "", kind),
         radius === "" ? undefined : Number(radius),
       ]),
     ),

@@ -24,6 +24,8 @@ export interface Place {
   readonly accuracyRadius?: number | undefined;
   /** Of how many addresses it is the place: what its radius is estimated by. */
   readonly density?: Density | undefined;
+  /** Of the networks that have it, by their system: what its radius is estimated by. */
+  readonly networkKind?: string | undefined;
   /** Degrees, WGS 84. */
   readonly latitude?: number | undefined;
   readonly longitude?: number | undefined;

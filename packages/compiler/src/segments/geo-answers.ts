@@ -1,7 +1,7 @@
-// geo-answers.ts: (place number, country number) -> the record of their answer, made on first use.
+// geo-answers.ts: (place number, country, kind of network) -> the record of their answer, made on first use.
 
 import { filledMask, type GeoFeeds, geoEntries, type PlaceOrigin } from "../geo/evidence.ts";
-import { COUNTRY_ROOM, type OperatorPlaces } from "../geo/operator-places.ts";
+import { COUNTRY_ROOM, GROUND_ROOM, type OperatorPlaces } from "../geo/operator-places.ts";
 import type { PlaceSource } from "../geo/place-list.ts";
 import type { Place } from "../place/place.ts";
 import type { AnswerRecords } from "./answer-records.ts";
@@ -28,8 +28,8 @@ export class GeoAnswers {
   private readonly records: AnswerRecords;
   private readonly evidence: EvidenceWriter;
   private readonly steps: AnswerSteps;
-  // Most places occur with one country only: that one is in columns (a Map of all takes 80 MB), the rest in a Map.
-  private readonly firstCountry: Uint16Array;
+  // Most places occur with one country and radius only: that is in columns (a Map of all takes 80 MB), the rest in a Map.
+  private readonly firstGround: Uint16Array;
   private readonly firstValue: Uint32Array;
   private readonly others = new Map<number, number>();
   private readonly notes = new Map<string, number>();
@@ -51,34 +51,36 @@ export class GeoAnswers {
     this.records = records;
     this.evidence = evidence;
     this.steps = steps;
-    this.firstCountry = new Uint16Array(operators.length + 1).fill(COUNTRY_ROOM);
+    this.firstGround = new Uint16Array(operators.length + 1).fill(GROUND_ROOM);
     this.firstValue = new Uint32Array(operators.length + 1);
   }
 
-  /** Both numbers count from 1; 0 is none. */
-  valueFor(place: number, country: number): number {
-    const first = this.firstCountry[place];
-    if (first === country) return this.firstValue[place]!;
-    if (first === COUNTRY_ROOM) {
-      this.firstCountry[place] = country;
-      const value = this.make(place, country);
+  /** All numbers count from 1; 0 is none. */
+  valueFor(place: number, country: number, networkKind: number): number {
+    const kind = this.operators.kindFor(place, networkKind);
+    const ground = kind * COUNTRY_ROOM + country;
+    const first = this.firstGround[place];
+    if (first === ground) return this.firstValue[place]!;
+    if (first === GROUND_ROOM) {
+      this.firstGround[place] = ground;
+      const value = this.make(place, country, kind);
       this.firstValue[place] = value;
       return value;
     }
-    const number = place * COUNTRY_ROOM + country;
+    const number = place * GROUND_ROOM + ground;
     let value = this.others.get(number);
     if (value === undefined) {
-      value = this.make(place, country);
+      value = this.make(place, country, kind);
       this.others.set(number, value);
     }
     return value;
   }
 
-  private make(placeNumber: number, countryNumber: number): number {
+  private make(placeNumber: number, countryNumber: number, kind: number): number {
     const { complete, encode, collectGarbage } = this.steps;
     if (++this.made % COLLECT_EVERY === 0) collectGarbage();
     const code = countryNumber > 0 ? this.countries[countryNumber - 1]! : undefined;
-    const { stated, place = stated, ...origin } = this.describe(placeNumber, code);
+    const { stated, place = stated, ...origin } = this.describe(placeNumber, code, kind);
     const isSilent = code !== undefined && place.registeredCountryCode === undefined;
     const whole = complete(isSilent ? { ...place, registeredCountryCode: code } : place);
     const answer = encode(whole);
@@ -90,11 +92,12 @@ export class GeoAnswers {
   private describe(
     number: number,
     registered: string | undefined,
+    kind: number,
   ): PlaceOrigin & { readonly stated: Place; readonly place?: Place } {
     const { places } = this.source;
     if (number === 0) return { stated: { subdivisions: [] } };
     if (number <= places.length)
-      return { stated: this.operators.placeAt(number - 1), feed: this.databaseOf(number - 1) };
+      return { stated: this.operators.placeAt(number - 1, kind), feed: this.databaseOf(number - 1) };
     const { stated, place, feed, from } = this.operators.describe(number, registered);
     return {
       stated,

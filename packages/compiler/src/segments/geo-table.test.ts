@@ -2,6 +2,8 @@
 
 import { describe, expect, test } from "bun:test";
 import { IpSegment, type Prefix, parsePrefix, parseUnwrapped } from "@inkling/engine";
+import { NETWORK_KINDS, type NetworkKind } from "../network/kinds.ts";
+import { completePlace } from "../place/complete-place.ts";
 import { geoTable } from "./geo-table.ts";
 import { writeSegment } from "./segment-writer.ts";
 
@@ -53,4 +55,59 @@ describe("records of places", () => {
     const answer = segment.lookup(address);
     expect(answer && new TextDecoder().decode(answer)).toBe(city);
   });
+});
+
+/** One city of 16 million addresses in Germany, whose networks are of these kinds. */
+function segmentOfKinds(rows: readonly (readonly [network: string, kind: NetworkKind])[]): IpSegment {
+  const networks = rows.map(([network, kind]) => ({
+    ...parsePrefix(network)!,
+    id: NETWORK_KINDS.indexOf(kind),
+  }));
+  const city = { cityName: "A", countryCode: "DE", latitude: 50, longitude: 8, subdivisions: [] };
+  const { sections } = geoTable(
+    { places: [city], walk: (family, visit) => family === 4 && visit(2 << 24, 0, 0, 0, 8, 0) },
+    undefined,
+    {
+      feeds: { places: ["test"] },
+      complete: completePlace,
+      encode: ({ accuracyRadius, networkKind }) => `${accuracyRadius} km, ${networkKind}`,
+      progress: () => {},
+      collectGarbage: () => {},
+    },
+    [],
+    {
+      walk: (family, visit) => {
+        if (family === 6) return;
+        for (const { address, bits, id } of networks) visit(address.words[0]!, 0, 0, 0, bits, id);
+      },
+    },
+  );
+  return IpSegment.open(Uint8Array.from(writeSegment("geo", sections, {})), "geo");
+}
+
+test("a place has a radius for each kind of network, kinds of one radius one answer", () => {
+  const segment = segmentOfKinds([
+    ["2.1.0.0/16", "hosting"],
+    ["2.2.0.0/16", "isp"],
+    ["2.3.0.0/16", "unknown"],
+    ["2.4.0.0/16", "business"],
+  ]);
+  const answer = (text: string) => new TextDecoder().decode(segment.lookup(parseUnwrapped(text)!));
+  const radius = (networkKind?: NetworkKind) =>
+    completePlace({
+      cityName: "A",
+      countryCode: "DE",
+      latitude: 50,
+      longitude: 8,
+      subdivisions: [],
+      density: "10000000",
+      networkKind,
+    }).accuracyRadius;
+  expect(radius("hosting")).not.toBe(radius("isp"));
+  expect(radius("unknown")).toBe(radius("isp")); // so both have the answer that is made first
+  expect(answer("2.1.1.1")).toBe(`${radius("hosting")} km, hosting`);
+  expect(answer("2.2.1.1")).toBe(answer("2.3.1.1"));
+  expect(answer("2.2.1.1")).toStartWith(`${radius("isp")} km`);
+  expect(answer("2.4.1.1")).toBe(answer("2.0.1.1")); // no figure of such businesses, no system
+  expect(answer("2.0.1.1")).toStartWith(`${radius()} km`);
 });

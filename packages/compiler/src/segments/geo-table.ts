@@ -1,13 +1,20 @@
 // geo-table.ts: sources of geolocation -> the sections of the geo segment.
 //
-// in   networks with a place each, and networks with the country each is registered in
-// out  sections: one answer per distinct (place, registered country), with a note that names the evidence for it,
-//      and the ranges that point at them
+// in   networks with a place each, with the country each is registered in, and with the kind of network each is
+// out  sections: one answer per distinct (place, registered country, radius), with a note that names the evidence for
+//      it, and the ranges that point at them
 // cost one pass over the networks of each family; an answer is made once, however many networks share it
 
 import { cover, KEPT_RECORDS, type Networks, overlay, type RangeColumns } from "@inkling/engine";
-import { COUNTRY_ROOM, networksIn, type OperatorFeed, OperatorPlaces } from "../geo/operator-places.ts";
+import {
+  COUNTRY_ROOM,
+  GROUND_ROOM,
+  networksIn,
+  type OperatorFeed,
+  OperatorPlaces,
+} from "../geo/operator-places.ts";
 import type { NetworkWalk, PlaceSource, RegisteredCountries } from "../geo/place-list.ts";
+import { NETWORK_KINDS } from "../network/kinds.ts";
 import { AnswerRecords } from "./answer-records.ts";
 import { EvidenceWriter } from "./evidence-records.ts";
 import { type AnswerSteps, GeoAnswers } from "./geo-answers.ts";
@@ -28,27 +35,33 @@ export interface GeoSteps extends AnswerSteps {
 /**
  * @param registered absent when no registry feed is loaded
  * @param stated by operators, the preferred feed first
+ * @param kinds of network, by their number in NETWORK_KINDS: decide the accuracy radius
  */
 export function geoTable(
   source: PlaceSource,
   registered: RegisteredCountries | undefined,
   steps: GeoSteps,
   stated: readonly OperatorFeed[] = [],
+  kinds: NetworkWalk = NO_NETWORKS,
 ): GeoTable {
   const records = new AnswerRecords("");
   const evidence = new EvidenceWriter();
-  const operators = new OperatorPlaces(source, stated);
+  const operators = new OperatorPlaces(source, stated, NETWORK_KINDS);
   const answers = new GeoAnswers(source, operators, registered?.countries ?? [], records, evidence, steps);
   /** @param above what lies over the database: see OperatorPlaces.layOver */
   const valueFor = (place: number, above: number): number => {
-    if (above < COUNTRY_ROOM) return answers.valueFor(place, above);
     const country = above % COUNTRY_ROOM;
-    return answers.valueFor(operators.choose(Math.floor(above / COUNTRY_ROOM), place, country), country);
+    const kind = Math.floor((above % GROUND_ROOM) / COUNTRY_ROOM);
+    const row = Math.floor(above / GROUND_ROOM);
+    return answers.valueFor(row === 0 ? place : operators.choose(row, place, country), country, kind);
   };
   const family = (which: 4 | 6) => {
     const ofCountries = registered?.networks?.[which];
     const countries = cover(which, numbered(registered ?? NO_NETWORKS, which), ofCountries);
-    const above = operators.layOver(which, countries);
+    const ofKinds = kinds.networks?.[which];
+    const ground = (kind: number, country: number) => kind * COUNTRY_ROOM + country;
+    const grounds = overlay(countries, numbered(kinds, which), ground, ofKinds);
+    const above = operators.layOver(which, grounds);
     const places = source.cover?.(which);
     if (which === 4) operators.prepare(places);
     steps.collectGarbage();

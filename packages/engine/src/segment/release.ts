@@ -20,7 +20,7 @@ export type Answer = (typeof ANSWERS)[number];
 export const FEED_SETS: Readonly<
   Record<SegmentKind, { readonly deciding: readonly string[]; readonly other: readonly string[] }>
 > = {
-  geo: { deciding: ["geolocation", "registered_country"], other: [] },
+  geo: { deciding: ["geolocation", "registered_country"], other: ["network"] },
   reputation: {
     deciding: ["is_abuser", "is_proxy", "is_tor_exit"],
     other: ["hosting", "relay", "guard", "network"],

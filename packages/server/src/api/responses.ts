@@ -101,7 +101,7 @@ export class Responses {
 }
 
 /** Is there an unread body, long or of unknown length? GET and HEAD have none that counts. */
-function hasLongBody({ method, headers }: Request): boolean {
+export function hasLongBody({ method, headers }: Request): boolean {
   if (method === "GET" || method === "HEAD") return false;
   return headers.has("transfer-encoding") || Number(headers.get("content-length") ?? 0) > MAX_UNREAD_BYTES;
 }

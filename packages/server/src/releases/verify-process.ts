@@ -1,6 +1,6 @@
 // verify-process.ts: reads a whole release in a process of its own.
 //
-// in   one message: { dataDir, name }
+// in   one message: { dataDir, name, isNew }
 // out  one message: its verification, or why it is not sound
 
 import { messageOf, ReleaseError, type Verification, verifyRelease } from "@inkling/release-store";
@@ -10,9 +10,15 @@ export type VerifyAnswer =
   | { readonly sound: Verification }
   | ({ readonly refusal: string } & Pick<ReleaseError, "hint" | "isPassing" | "isUnreadable">);
 
-answerOnce(({ dataDir, name }: { dataDir: string; name: string }): VerifyAnswer => {
+interface VerifyOrder {
+  readonly dataDir: string;
+  readonly name: string;
+  readonly isNew: boolean;
+}
+
+answerOnce(({ dataDir, name, isNew }: VerifyOrder): VerifyAnswer => {
   try {
-    return { sound: verifyRelease(dataDir, name) };
+    return { sound: verifyRelease(dataDir, name, isNew) };
   } catch (error) {
     if (!(error instanceof ReleaseError)) throw error;
     const { hint, isPassing, isUnreadable } = error;

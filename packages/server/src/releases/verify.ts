@@ -5,15 +5,20 @@ import { processCommand } from "@inkling/release-store/program";
 import { type ProcessEnvironment, ProcessFailed, runInProcess } from "./process.ts";
 import type { VerifyAnswer } from "./verify-process.ts";
 
-/** @throws ReleaseError when it is not sound, or, with `isPassing`, when that could not be found out */
+/**
+ * @param isNew segments that were verified for another release are not read again
+ * @throws ReleaseError when it is not sound, or, with `isPassing`, when that could not be found out
+ */
 export async function verifyInProcess(
   env: ProcessEnvironment,
   dataDir: string,
   name: string,
   signal?: AbortSignal,
+  isNew = false,
 ): Promise<Verification> {
   try {
-    const answer = await runInProcess<VerifyAnswer>(processCommand("verify"), { dataDir, name }, env, signal);
+    const order = { dataDir, name, isNew };
+    const answer = await runInProcess<VerifyAnswer>(processCommand("verify"), order, env, signal);
     if ("sound" in answer) return answer.sound;
     const { refusal, hint, ...faults } = answer;
     throw new ReleaseError(refusal, hint, faults);

@@ -137,6 +137,16 @@ describe("what passes", () => {
     }
   });
 
+  test("the connection ends with a long body, which is not read", async () => {
+    const { judge } = setUp();
+    const closing = async (visitor: string, length: number) => {
+      const init = { method: "POST", headers: { "Content-Length": String(length) } };
+      return (await judge(visitor, "?deny=tor", init)).headers.get("Connection");
+    };
+    for (const visitor of [CLEAN, TOR])
+      expect([await closing(visitor, 100_000), await closing(visitor, 100)]).toEqual(["close", null]);
+  });
+
   test("200 has no body, and no cache keeps it unless configured to", async () => {
     const { headers } = await setUp().judge(CLEAN);
     expect([headers.get("Content-Type"), headers.get("Cache-Control")]).toEqual([null, "no-store"]);
@@ -183,6 +193,10 @@ describe("missing data", () => {
     expect(refused.all).toContain("is_tor_exit");
     expect(refused.all).not.toContain("is_abuser");
     const dataState = 'partial; missing="is_tor_exit"';
+    expect(await setUp(setting).judge("10.1.2.3", "?deny=tor")).toMatchObject({
+      status: 200,
+      flags: "reserved",
+    });
     const passed = { status: 200, flags: "none", dataState };
     expect(await setUp({ ...setting, mode: "up" }).judge(CLEAN, "?deny=tor")).toMatchObject(passed);
   });

@@ -10,11 +10,12 @@
 import { ADDRESS_FLAGS, bitsOf, bitsOfAnswer, bodyOf, dataMissing, unwrapIpv4 } from "@inkling/engine";
 import { type Problem, problem } from "../../http/problems.ts";
 import { problemOf } from "../../lookup/failures.ts";
-import { isLookup, type Pipeline, PLAIN, type Question, type Subject } from "../../lookup/pipeline.ts";
+import { type Pipeline, PLAIN, type Question, type Subject } from "../../lookup/pipeline.ts";
 import { countryCode, countryIndex } from "../../telemetry/answer-scan.ts";
 import { JSON_TYPE, NO_STORE } from "../answer-headers.ts";
 import type { Exchange } from "../exchange.ts";
 import { deniedBits, FLAG_NAMES, FORWARD_AUTH_PARAMETERS } from "../parameters.ts";
+import { hasLongBody } from "../responses.ts";
 import type { ApiContext, ApiRoute } from "../route.ts";
 
 const VISITOR_UNKNOWN = problem(
@@ -54,16 +55,15 @@ function judgeVisitor(exchange: Exchange, api: ApiContext): Response {
   if (visitor === undefined) return responses.sendProblem(exchange, VISITOR_UNKNOWN);
   unwrapIpv4(visitor);
   const subject: Subject = { address: visitor, isCaller: true };
-  const missing = missingFlags(exchange, denied);
-  if (missing !== undefined) return responses.sendProblem(exchange, missing);
   const answer = pipeline.answerAddress("reputation", subject, question);
-  if ("code" in answer && answer.code !== "IP_ADDRESS_RESERVED")
-    return responses.sendProblem(exchange, answer);
-  exchange.isLookup = isLookup(answer);
   if ("code" in answer) {
+    if (answer.code !== "IP_ADDRESS_RESERVED") return responses.sendProblem(exchange, answer);
     counts.countProblem(answer.code); // many of these: X-Forwarded-For names a proxy in place of visitors
     return allow(exchange, api, { "Inkling-Flags": RESERVED, "Inkling-Country": UNKNOWN });
   }
+  const missing = missingFlags(exchange, denied);
+  if (missing !== undefined) return responses.sendProblem(exchange, missing);
+  exchange.isLookup = true;
   const bits = bitsOfAnswer(bodyOf(answer));
   const found = {
     "Inkling-Flags": FLAGS_TEXTS[bits]!, // has all bits
@@ -78,6 +78,7 @@ function judgeVisitor(exchange: Exchange, api: ApiContext): Response {
 /** Some proxies take no other status for a yes than 200. */
 function allow(exchange: Exchange, { responses }: ApiContext, found: Record<string, string>): Response {
   const { "Content-Type": _, ...headers } = responses.makeHeaders(exchange, JSON_TYPE, NO_STORE);
+  if (hasLongBody(exchange.request)) headers.Connection = "close"; // as a refusal: nobody reads it
   return new Response(null, { headers: { ...headers, ...found } });
 }
 

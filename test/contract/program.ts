@@ -1,0 +1,63 @@
+// program.ts: a server of the contract test as users start it: the executable, whose clock stands still.
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { PROCESS_FLAG } from "@inkling/release-store/program";
+import { fastClock } from "../fast-clock.ts";
+import { freePort } from "../ports.ts";
+
+export interface Program {
+  readonly port: number;
+  readonly adminPort: number;
+  /** Null while it runs. */
+  readonly exitCode: number | null;
+  stop(): Promise<unknown>;
+}
+
+/** @param executable one that was compiled from the command line; of the data in `dataDir` it builds nothing anew */
+export function startProgram(
+  executable: string,
+  {
+    now,
+    dataDir,
+    mode,
+    trustedProxies,
+  }: {
+    now: number;
+    dataDir: string;
+    mode: "serve" | "up";
+    trustedProxies: readonly string[];
+  },
+): Program {
+  const preload = join(dataDir, "preload.ts");
+  const noBuild = `if (process.argv.includes("${PROCESS_FLAG}compiler")) process.exit(1);\n`;
+  writeFileSync(preload, fastClock(now, 0) + noBuild);
+  const [port, adminPort] = [freePort(), freePort()];
+  const child = Bun.spawn([executable, mode], {
+    cwd: dataDir,
+    env: {
+      PATH: process.env.PATH,
+      BUN_OPTIONS: `--preload=${preload}`,
+      INKLING_DATA_DIR: dataDir,
+      INKLING_PORT: String(port),
+      INKLING_ADMIN_PORT: String(adminPort),
+      INKLING_TRUSTED_PROXIES: trustedProxies.join(","),
+      INKLING_DNS_SERVERS: "127.0.0.1:9",
+      INKLING_OFFLINE: "1",
+      INKLING_WORKERS: "2",
+      INKLING_LOG_LEVEL: "error",
+    },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  return {
+    port,
+    adminPort,
+    get exitCode() {
+      return child.exitCode;
+    },
+    stop: () => {
+      child.kill("SIGTERM");
+      return child.exited;
+    },
+  };
+}
