@@ -16,7 +16,17 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { currentName, pin, releaseNames, segmentFiles, verifyRelease } from "@inkling/release-store";
+import {
+  currentName,
+  type HostReport,
+  pin,
+  readReports,
+  releaseNames,
+  removeReport,
+  segmentFiles,
+  verifyRelease,
+  writeReport,
+} from "@inkling/release-store";
 import {
   ChannelError,
   ChannelFollower,
@@ -50,6 +60,20 @@ function folder(): string {
   return path;
 }
 
+const REPORT: Omit<HostReport, "server_id" | "at"> = {
+  name: "web-1:8080",
+  version: "0.1.0",
+  ready: true,
+  reasons: [],
+  warnings: [],
+  release: null,
+  pinned: false,
+  refused: null,
+  channel: null,
+  requests_per_second: 0,
+  leases: null,
+  clock_offset_seconds: null,
+};
 const keys = makeKeyPair();
 
 /** A builder and servers of one channel, on a clock of their own. */
@@ -214,6 +238,23 @@ describe.each(Object.keys(PLACES))("%s", (kind) => {
   beforeAll(async () => {
     const { base, env, readBase } = await PLACES[kind]!();
     group = new Group(base, env, readBase);
+  });
+
+  test("reports of servers are written, read, and removed when they are old or no longer wanted", async () => {
+    const store = openStore(group.base, group.env)!;
+    const at = (id: string, ms: number) =>
+      writeReport(store, "stable", { ...REPORT, server_id: id, at: new Date(ms).toISOString() }, signal);
+    const [one, two, three] = [1, 2, 3].map((n) => `${n}`.repeat(36)) as [string, string, string];
+    expect(await readReports(store, "stable", 0, signal)).toEqual([]);
+    await at(one, 5_000);
+    await at(two, 1_000);
+    await at(three, 5_000);
+    await removeReport(store, "stable", three, signal);
+    const read = async (oldest: number) =>
+      (await readReports(store, "stable", oldest, signal)).map(({ server_id }) => server_id);
+    expect(await read(4_000)).toEqual([one]);
+    expect(await read(0)).toEqual([one]);
+    expect(await readReports(store, "canary", 0, signal)).toEqual([]);
   });
 
   test("carries releases from the builder to servers, and back again", async () => {
