@@ -122,7 +122,9 @@ export async function build(
     line.clear();
     const count = result.conflicts.length;
     if (count > 0)
-      terminal.err(`  lists disagree on ${count} domains: \`npx inkling data status\` shows the verdicts\n`);
+      terminal.err(
+        `  lists disagree on ${count} domains: \`npx @inkling/cli data status\` shows the verdicts\n`,
+      );
     const hint = unreachedHint(settings, result);
     if (hint !== undefined) terminal.err(`hint: ${hint}\n`);
     return result;
