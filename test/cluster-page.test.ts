@@ -17,7 +17,8 @@ const BLOCKS = Array.from(SECTION.matchAll(/^```bash\n([\s\S]*?)^```$/gm), ([, c
 const HOSTS = [1, 2, 3];
 const BUILD = /^inkling data update .*\n/m;
 
-const folder = join(temporaryFolder(), "inkling");
+const home = temporaryFolder();
+const folder = join(home, "group");
 let postgres: Postgres;
 let shell: Shell;
 /** Ports of the servers but for their last digit. */
@@ -33,7 +34,7 @@ class Shell {
   constructor(path: string) {
     const env = { PATH: `${path}:${process.env.PATH}`, HOME: process.env.HOME ?? "" };
     this.child = Bun.spawn(["bash", "-m"], {
-      cwd: folder,
+      cwd: home,
       env,
       stdin: "pipe",
       stdout: "pipe",
@@ -64,10 +65,9 @@ class Shell {
   }
 }
 
-/** A block of the page, with folders, ports and database of this test. */
+/** A block of the page, with ports and database of this test. */
 const block = (n: number, address: string) =>
-  BLOCKS[n]!.replaceAll("/tmp/inkling", folder)
-    .replaceAll(/\b808(?=[$\d])/g, ports.api)
+  BLOCKS[n]!.replaceAll(/\b808(?=[$\d])/g, ports.api)
     .replaceAll(/\b809(?=[$\d])/g, ports.admin)
     .replace(/postgres:\/\/\S+/, address);
 
@@ -88,7 +88,7 @@ const log = (host: number) => readFileSync(join(folder, `host${host}.log`), "utf
 
 beforeAll(async () => {
   postgres = await Postgres.create();
-  const bin = join(folder, "bin");
+  const bin = join(home, "bin");
   mkdirSync(bin, { recursive: true });
   writeFileSync(join(bin, "inkling"), `#!/bin/sh\nexec node ${ROOT}/packages/cli/bin/inkling.mjs "$@"\n`);
   chmodSync(join(bin, "inkling"), 0o755);

@@ -98,7 +98,10 @@ export function mostAboveRate(allowed: readonly Allowed[], rate: number): number
   return most;
 }
 
-/** Lookups that a limit leaves, of those that were sent: no host above `share` where that is given for the second. */
+/**
+ * Lookups that a limit leaves, of those that were sent.
+ * @param share what each host may allow alone in this second: nothing of the rate remains for later then
+ */
 export function usable(
   { demand }: Loaded,
   limit: { readonly rate: number; readonly burst: number },
@@ -108,9 +111,12 @@ export function usable(
   let used = 0;
   for (const [second, hosts] of demand.entries()) {
     const most = share(second);
-    const wanted = most === undefined ? sum(hosts) : sum(hosts.map((one) => Math.min(one, most)));
+    if (most !== undefined) {
+      used += sum(hosts.map((one) => Math.min(one, most)));
+      continue;
+    }
     level = Math.min(limit.burst, level) + limit.rate;
-    const taken = Math.min(wanted, level);
+    const taken = Math.min(sum(hosts), level);
     level -= taken;
     used += taken;
   }
