@@ -104,6 +104,15 @@ describe("the executable", () => {
   const inkling = () => join(folder, "inkling");
 
   test("has all that it starts and serves", () => walk(new Program([inkling()])));
+  test("needs neither Node nor Bun", () => {
+    const { stdout } = Bun.spawnSync([inkling(), "doctor", "--json"], {
+      cwd: temporaryFolder(),
+      env: { PATH: "/nowhere" },
+    });
+    const { checks } = JSON.parse(stdout.toString()) as { checks: { check: string; state: string }[] };
+    const found = checks.filter(({ check }) => ["runtime", "packages"].includes(check));
+    expect(found.map(({ state }) => state)).toEqual(["ok", "ok"]);
+  });
   test("names nothing of this clone", () => expect(readFileSync(inkling()).includes(ROOT)).toBe(false));
   test("names itself in hints, not npm", async () => {
     const { err, code } = await new Program([inkling()]).run(["serve"]);

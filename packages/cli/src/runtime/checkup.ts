@@ -101,11 +101,15 @@ function guarded(check: Check): Check {
 }
 
 function runtime(): Finding {
+  if (FORM === "binary") return ok(`Bun ${Bun.version}`);
   const wanted = packageJson.dependencies.bun;
+  const path = Bun.which("node");
   const node =
-    Bun.spawnSync(["node", "--version"], { stderr: "ignore" }).stdout.toString().trim() || "not in PATH";
+    path === null
+      ? "not in PATH"
+      : Bun.spawnSync([path, "--version"], { stderr: "ignore" }).stdout.toString().trim();
   const found = `Bun ${Bun.version}, Node ${node}`;
-  if (FORM === "binary" || Bun.version === wanted) return ok(found);
+  if (Bun.version === wanted) return ok(found);
   return note(`${found}; tested with Bun ${wanted}`, "run `npm install`, and start with `npx @inkling/cli`");
 }
 
