@@ -11,8 +11,6 @@ import { ROOT } from "./install.mjs";
 
 // Not with --omit=dev: npm 11.19 then leaves out what one package needs to run and another for its tests (Hono, lodash).
 const args = ["sbom", "--sbom-format=cyclonedx", "--package-lock-only"];
-const isForDevelopment = ({ properties }) =>
-  properties.some(({ name, value }) => name === "cdx:npm:package:development" && value === "true");
 const { status, stdout, stderr } = spawnSync("npm", args, {
   cwd: ROOT,
   encoding: "utf8",
@@ -28,17 +26,23 @@ if (status === 0) {
     const ref = one["bom-ref"];
     one.name = ref.slice(0, ref.lastIndexOf("@"));
   }
-  bill.components = bill.components.filter((one) => !isForDevelopment(one));
+  // Nor by npm's mark of development: a version that is locked twice has that of its first place.
+  const { packages } = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8"));
+  const needed = new Map(
+    Object.entries(packages)
+      .filter(([, { dev, link }]) => !dev && !link)
+      .map(([path, { name, version, license }]) => [
+        `${name ?? path.split("node_modules/").at(-1)}@${version}`,
+        license,
+      ]),
+  );
+  bill.components = bill.components.filter((one) => needed.has(one["bom-ref"]));
   const refs = new Set([component, ...bill.components].map((one) => one["bom-ref"]));
   bill.dependencies = bill.dependencies
     .filter(({ ref }) => refs.has(ref))
     .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((one) => refs.has(one)) }));
   // npm leaves out licences that SPDX has no name for.
-  const { packages } = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8"));
-  for (const one of bill.components) {
-    const license = packages[`node_modules/${one.name}`]?.license;
-    if (one.licenses === undefined && license !== undefined) one.licenses = [{ license: { name: license } }];
-  }
+  for (const one of bill.components) one.licenses ??= [{ license: { name: needed.get(one["bom-ref"]) } }];
   const text = `${JSON.stringify(bill, null, 2)}\n`;
   const [file] = process.argv.slice(2);
   if (file === undefined) process.stdout.write(text);

@@ -1,4 +1,4 @@
-// apart-hosts.test.ts: servers of a group far from their database: 100 ms there and back, 5 % of packets lost.
+// apart-hosts.test.ts: servers of a group far from their database: 100 ms there and back, 5 % of packets lost, then cut off.
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ const canSeparate =
   process.platform === "linux" &&
   Bun.which("unshare") !== null &&
   Bun.spawnSync([...UNSHARE, "sh", "-c", PROBE]).success;
-const SECONDS = share(30, 6);
+const SECONDS = share(30, 10);
 
 const name = "a slow network that loses packets: the limit holds, overrides and revocations arrive";
 if (!canSeparate) test.skip(`${name}: needs root, unshare and ip (iproute2)`, () => {});

@@ -1,5 +1,5 @@
 // apart-hosts.ts: a group of servers, each in a network namespace of its own, with a link that delays and loses between
-// them and PostgreSQL; started by apart-hosts.test.ts in a mount and a network namespace.
+// them and PostgreSQL, and is cut in the end; started by apart-hosts.test.ts in a mount and a network namespace.
 //
 // in   one argument: seconds of the load
 // out  one line of JSON: Seen
@@ -31,6 +31,7 @@ export interface Seen {
 
 export const LIMIT = { rate: 100, burst: 200 };
 const HOSTS = 3;
+const CUT_AFTER_SECONDS = 2;
 const DELAY_MS = 100;
 const LOSS_PERCENT = 5;
 const ADDRESS = SMALL_NETWORK.replace("0/24", "142");
@@ -83,6 +84,7 @@ async function startHost(i: number, postgres: Postgres, url: string) {
     ((await (await get("reputation", token)).json()) as { is_abuser?: boolean }).is_abuser === true;
   return {
     child,
+    proxy,
     hasNetem,
     isAbuser,
     status: async (token: string) => (await get("geolocate", token)).status,
@@ -103,10 +105,14 @@ async function main(seconds: number): Promise<Seen> {
       for (const { status } of hosts) await until(async () => (await status(free.token)) === 200);
       const { allowed, refused, failed } = await load({
         seconds,
-        // Uneven, twice the limit in all, and another host has the most after each 3 seconds.
-        rates: (second) => hosts.map((_, i) => [140, 40, 20][(i + Math.floor(second / 3)) % HOSTS]!),
-        ask: (host) => hosts[host]!.status(limited.token),
+        // Uneven, four times the limit in all, and another host has the most after each 3 seconds.
+        rates: (second) => hosts.map((_, i) => [280, 80, 40][(i + Math.floor(second / 3)) % HOSTS]!),
+        lookUp: (host) => hosts[host]!.status(limited.token),
+        onSecond: (second) => {
+          if (second === CUT_AFTER_SECONDS) for (const { proxy } of hosts) proxy.cut();
+        },
       });
+      for (const { proxy } of hosts) proxy.mend();
       await store.overrides.put([FLAG_ADDRESS], "test");
       for (const { isAbuser } of hosts) await until(() => isAbuser(free.token));
       await store.revokeKey(free.key.id);

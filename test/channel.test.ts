@@ -16,7 +16,17 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { currentName, pin, releaseNames, segmentFiles, verifyRelease } from "@inkling/release-store";
+import {
+  currentName,
+  type HostReport,
+  pin,
+  readReports,
+  releaseNames,
+  removeReport,
+  segmentFiles,
+  verifyRelease,
+  writeReport,
+} from "@inkling/release-store";
 import {
   ChannelError,
   ChannelFollower,
@@ -31,6 +41,7 @@ import {
   type S3Environment,
   type Statement,
 } from "@inkling/release-store/channel";
+import { HttpObjects } from "../packages/release-store/src/channel/http-objects.ts";
 import { freePort } from "./ports.ts";
 import { smallRelease } from "./release.ts";
 import { type S3Server, startS3 } from "./s3-server.ts";
@@ -49,6 +60,20 @@ function folder(): string {
   return path;
 }
 
+const REPORT: Omit<HostReport, "server_id" | "at"> = {
+  name: "web-1:8080",
+  version: "0.1.0",
+  ready: true,
+  reasons: [],
+  warnings: [],
+  release: null,
+  pinned: false,
+  refused: null,
+  channel: null,
+  requests_per_second: 0,
+  leases: null,
+  clock_offset_seconds: null,
+};
 const keys = makeKeyPair();
 
 /** A builder and servers of one channel, on a clock of their own. */
@@ -213,6 +238,23 @@ describe.each(Object.keys(PLACES))("%s", (kind) => {
   beforeAll(async () => {
     const { base, env, readBase } = await PLACES[kind]!();
     group = new Group(base, env, readBase);
+  });
+
+  test("reports of servers are written, read, and removed when they are old or no longer wanted", async () => {
+    const store = openStore(group.base, group.env)!;
+    const at = (id: string, ms: number) =>
+      writeReport(store, "stable", { ...REPORT, server_id: id, at: new Date(ms).toISOString() }, signal);
+    const [one, two, three] = [1, 2, 3].map((n) => `${n}`.repeat(36)) as [string, string, string];
+    expect(await readReports(store, "stable", 0, signal)).toEqual([]);
+    await at(one, 5_000);
+    await at(two, 1_000);
+    await at(three, 5_000);
+    await removeReport(store, "stable", three, signal);
+    const read = async (oldest: number) =>
+      (await readReports(store, "stable", oldest, signal)).map(({ server_id }) => server_id);
+    expect(await read(4_000)).toEqual([one]);
+    expect(await read(0)).toEqual([one]);
+    expect(await readReports(store, "canary", 0, signal)).toEqual([]);
   });
 
   test("carries releases from the builder to servers, and back again", async () => {
@@ -617,6 +659,48 @@ describe("a bucket", () => {
     expect(bucket.requests.some((request) => / bytes=\d+-$/.test(request))).toBe(true);
   });
 
+  test("that is overloaded for a while: nothing is taken until it answers again, on either side", async () => {
+    const server = group.server();
+    const { release } = await group.publish(80);
+    for (const refusedAfter of [0, 1, 2, 3]) {
+      bucket.faults.unavailable = 1;
+      bucket.faults.answersBefore = refusedAfter;
+      expect(await server.fault()).toMatchObject({ fault: "unreachable" });
+      expect([server.release, releaseNames(server.dataDir)]).toEqual([undefined, []]);
+    }
+    await server.follow();
+    expect(server.release).toBe(release.name);
+    bucket.faults.unavailable = 1;
+    expect(await faultOf(group.publish(81))).toMatchObject({ fault: "unreachable" });
+    const next = await group.publish(81);
+    await server.follow();
+    expect(server.release).toBe(next.release.name);
+  });
+
+  test("that falls silent in the middle of an object is given up, with what has arrived", async () => {
+    const head = "HTTP/1.1 200 OK\r\nContent-Length: 2000\r\n\r\n";
+    const silent = Bun.listen({
+      port: 0,
+      hostname: "127.0.0.1",
+      socket: { data: (socket) => void socket.write(head + "x".repeat(1_000)) },
+    });
+    stops.push(() => silent.stop(true));
+    const send = (path: string, init: RequestInit) => fetch(`http://127.0.0.1:${silent.port}/${path}`, init);
+    const objects = new HttpObjects("silent", send, 2_000);
+    const body = await objects.read("segments/a", 0, signal);
+    const taken: number[] = [];
+    const error = await faultOf(
+      (async () => {
+        for await (const chunk of body!.chunks) taken.push(chunk.length);
+      })(),
+    );
+    expect(error).toMatchObject({
+      fault: "unreachable",
+      message: expect.stringContaining("nothing arrived"),
+    });
+    expect(taken.reduce((a, b) => a + b, 0)).toBe(1_000);
+  });
+
   test("that is full refuses a release, and has the one before", async () => {
     bucket.faults.isFull = true;
     expect(await faultOf(group.publish(2))).toMatchObject({ fault: "unreachable" });
@@ -636,7 +720,8 @@ describe("a bucket", () => {
       expect(error.message).toContain(code);
       expect(error.message).not.toContain("wrong");
     }
-    expect((await new Group("s3://other/x", bucket.env).server().fault()).fault).toBe("absent");
+    const other = await new Group("s3://other/x", bucket.env).server().fault();
+    expect(other).toMatchObject({ fault: "denied", hint: expect.stringContaining("name of the bucket") });
     const upload = await faultOf(new Group("s3://other/x", bucket.env).publish(1));
     expect(upload).toMatchObject({ fault: "denied", hint: expect.stringContaining("name of the bucket") });
     expect(() => openReader(group.base, {})).toThrow("needs credentials");

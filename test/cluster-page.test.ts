@@ -17,7 +17,8 @@ const BLOCKS = Array.from(SECTION.matchAll(/^```bash\n([\s\S]*?)^```$/gm), ([, c
 const HOSTS = [1, 2, 3];
 const BUILD = /^inkling data update .*\n/m;
 
-const folder = join(temporaryFolder(), "inkling");
+const home = temporaryFolder();
+const folder = join(home, "group");
 let postgres: Postgres;
 let shell: Shell;
 /** Ports of the servers but for their last digit. */
@@ -33,7 +34,7 @@ class Shell {
   constructor(path: string) {
     const env = { PATH: `${path}:${process.env.PATH}`, HOME: process.env.HOME ?? "" };
     this.child = Bun.spawn(["bash", "-m"], {
-      cwd: folder,
+      cwd: home,
       env,
       stdin: "pipe",
       stdout: "pipe",
@@ -64,10 +65,9 @@ class Shell {
   }
 }
 
-/** A block of the page, with folders, ports and database of this test. */
+/** A block of the page, with ports and database of this test. */
 const block = (n: number, address: string) =>
-  BLOCKS[n]!.replaceAll("/tmp/inkling", folder)
-    .replaceAll(/\b808(?=[$\d])/g, ports.api)
+  BLOCKS[n]!.replaceAll(/\b808(?=[$\d])/g, ports.api)
     .replaceAll(/\b809(?=[$\d])/g, ports.admin)
     .replace(/postgres:\/\/\S+/, address);
 
@@ -80,7 +80,7 @@ function built(n: number, release: number, address: string): string {
 }
 
 const address = SMALL_NETWORK.replace("0/24", "142");
-const ask = async (host: number, path: string, key: string) =>
+const lookUp = async (host: number, path: string, key: string) =>
   fetch(`http://127.0.0.1:${ports.api}${host}/v1/ip-intel/${path}/${address}`, {
     headers: { Authorization: `Bearer ${key}` },
   });
@@ -88,7 +88,7 @@ const log = (host: number) => readFileSync(join(folder, `host${host}.log`), "utf
 
 beforeAll(async () => {
   postgres = await Postgres.create();
-  const bin = join(folder, "bin");
+  const bin = join(home, "bin");
   mkdirSync(bin, { recursive: true });
   writeFileSync(join(bin, "inkling"), `#!/bin/sh\nexec node ${ROOT}/packages/cli/bin/inkling.mjs "$@"\n`);
   chmodSync(join(bin, "inkling"), 0o755);
@@ -127,28 +127,29 @@ test("every step does what the page writes", async () => {
   const looked = await shell.run(block(1, url));
   expect(looked.match(/^inkling_group_hosts 3$/gm)).toHaveLength(3);
   const key = (await shell.run('echo "$key"')).trim();
-  for (const host of HOSTS) await until(async () => (await ask(host, "reputation", key)).status === 200);
+  for (const host of HOSTS) await until(async () => (await lookUp(host, "reputation", key)).status === 200);
   expect((await shell.run("look")).match(/ 200$/gm)).toHaveLength(3);
 
   const [override = "", revoke = ""] = block(2, url).split(/(?<=^look.*\n)(?=inkling)/m);
   await shell.run(override);
   const isFlagged = async (host: number) =>
-    ((await (await ask(host, "reputation", key)).json()) as { is_tor_exit: boolean }).is_tor_exit;
+    ((await (await lookUp(host, "reputation", key)).json()) as { is_tor_exit: boolean }).is_tor_exit;
   for (const host of HOSTS) await until(() => isFlagged(host));
   expect((await shell.run("look")).match(/"is_tor_exit":true/g)).toHaveLength(3);
   await shell.run(revoke);
-  for (const host of HOSTS) await until(async () => (await ask(host, "reputation", key)).status === 401);
+  for (const host of HOSTS) await until(async () => (await lookUp(host, "reputation", key)).status === 401);
   expect((await shell.run("look")).match(/ 401$/gm)).toHaveLength(3);
 
   const other = (await shell.run("inkling keys create --name other")).trim().split("\n").at(-1)!;
-  for (const host of HOSTS) await until(async () => (await ask(host, "geolocate", other)).status === 200);
+  for (const host of HOSTS) await until(async () => (await lookUp(host, "geolocate", other)).status === 200);
   const cities = async () => {
     const read = async (host: number) =>
-      ((await (await ask(host, "geolocate", other)).json()) as { city?: { name?: string } }).city?.name;
+      ((await (await lookUp(host, "geolocate", other)).json()) as { city?: { name?: string } }).city?.name;
     return Promise.all(HOSTS.map(read));
   };
   const steps = built(3, 2, url).trim().split("\n");
   expect(steps.map((step) => step.split(" ").slice(1, 3).join(" "))).toEqual([
+    "feeds disable",
     "channel publish",
     "channel promote",
     "channel rollback",
@@ -156,11 +157,12 @@ test("every step does what the page writes", async () => {
     "hosts",
   ]);
   const all = (n: number) => until(async () => (await cities()).every((city) => city === smallCity(n)));
-  const [publish = "", promote = "", rollback = "", status = "", hosts = ""] = steps;
+  const [disable = "", publish = "", promote = "", rollback = "", status = "", hosts = ""] = steps;
+  expect(await shell.run(disable)).toContain("ipsum-3");
   expect(await shell.run(publish)).toContain("10 %");
-  await shell.run(promote);
+  expect(await shell.run(promote)).not.toContain("inkling: ");
   await all(2);
-  await shell.run(rollback);
+  expect(await shell.run(rollback)).toContain("100 %");
   await all(1);
   expect(await shell.run(status)).toContain("100 %");
   expect((await shell.run(hosts)).match(/:\d{4,5}\b/g)?.length).toBeGreaterThanOrEqual(3);
@@ -168,16 +170,16 @@ test("every step does what the page writes", async () => {
   await postgres.kill();
   for (const host of HOSTS) {
     await until(() => log(host).includes('"group-away"') && log(host).includes('"database-away"'));
-    expect((await ask(host, "geolocate", other)).status).toBe(200);
+    expect((await lookUp(host, "geolocate", other)).status).toBe(200);
   }
   await postgres.start();
   for (const host of HOSTS) await until(() => log(host).includes('"group-back"'));
   await shell.run(block(4, url));
   await until(() =>
-    ask(3, "geolocate", other).then(
+    lookUp(3, "geolocate", other).then(
       () => false,
       () => true,
     ),
   );
-  for (const host of [1, 2]) expect((await ask(host, "geolocate", other)).status).toBe(200);
+  for (const host of [1, 2]) expect((await lookUp(host, "geolocate", other)).status).toBe(200);
 });

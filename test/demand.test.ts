@@ -49,7 +49,7 @@ test("lookups are sent at their rates, and counted by how they were answered", a
   const { allowed, refused, failed, demand } = await load({
     seconds: 1,
     rates: () => [300, 100, 50],
-    ask: async (host) => [200, 429, 500][host]!,
+    lookUp: async (host) => [200, 429, 500][host]!,
   });
   expect([allowed.length, refused, failed]).toEqual(demand[0]! as number[]);
   expect(Math.abs(allowed.length - 300)).toBeLessThanOrEqual(1);

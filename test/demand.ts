@@ -26,7 +26,7 @@ export interface Schedule {
   /** Lookups a second at each host, by the second. */
   readonly rates: (second: number) => readonly number[];
   /** One lookup. @returns its status */
-  readonly ask: (host: number) => Promise<number>;
+  readonly lookUp: (host: number) => Promise<number>;
   /** Called at the beginning of each second. */
   readonly onSecond?: (second: number) => void;
 }
@@ -35,7 +35,7 @@ const TICK_MS = 5;
 /** Further lookups at a host that does not answer are not sent. */
 const IN_FLIGHT = 48;
 
-export async function load({ seconds, rates, ask, onSecond }: Schedule): Promise<Loaded> {
+export async function load({ seconds, rates, lookUp, onSecond }: Schedule): Promise<Loaded> {
   const allowed: Allowed[] = [];
   const demand: number[][] = [];
   const owed: number[] = [];
@@ -46,7 +46,7 @@ export async function load({ seconds, rates, ask, onSecond }: Schedule): Promise
   const one = async (host: number) => {
     const sent = performance.now() - start;
     inFlight[host] = (inFlight[host] ?? 0) + 1;
-    const status = await ask(host).catch(() => 0);
+    const status = await lookUp(host).catch(() => 0);
     inFlight[host]!--;
     if (status === 200) allowed.push({ sent, received: performance.now() - start });
     else if (status === 429) refused++;
@@ -98,7 +98,10 @@ export function mostAboveRate(allowed: readonly Allowed[], rate: number): number
   return most;
 }
 
-/** Lookups that a limit leaves, of those that were sent: no host above `share` where that is given for the second. */
+/**
+ * Lookups that a limit leaves, of those that were sent.
+ * @param share what each host may allow alone in this second: nothing of the rate remains for later then
+ */
 export function usable(
   { demand }: Loaded,
   limit: { readonly rate: number; readonly burst: number },
@@ -108,9 +111,12 @@ export function usable(
   let used = 0;
   for (const [second, hosts] of demand.entries()) {
     const most = share(second);
-    const wanted = most === undefined ? sum(hosts) : sum(hosts.map((one) => Math.min(one, most)));
+    if (most !== undefined) {
+      used += sum(hosts.map((one) => Math.min(one, most)));
+      continue;
+    }
     level = Math.min(limit.burst, level) + limit.rate;
-    const taken = Math.min(wanted, level);
+    const taken = Math.min(sum(hosts), level);
     level -= taken;
     used += taken;
   }

@@ -182,6 +182,7 @@ test("a report that is none, or hostile, neither ends the list nor reaches the t
   }
   const { out, code } = await inkling(url, "hosts");
   expect(code).toBe(0);
+  expect(out).toContain("evil\ufffd[2J\ufffd");
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these must not be there
   expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]|x{201}/);
   expect((await hosts(url)).filter(({ state }) => state === "unknown").map(({ id }) => id)).toEqual([

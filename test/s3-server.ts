@@ -14,6 +14,8 @@ export interface S3Faults {
   cutAfter?: number | undefined;
   /** Answers the next so many requests with 503. */
   unavailable?: number;
+  /** After so many that are answered. */
+  answersBefore?: number;
   /** Refuses writes as a full store does. */
   isFull?: boolean;
   /** Leaves paths with this in them out of lists. */
@@ -46,7 +48,8 @@ export function startS3(bucket: string): S3Server {
       const key = decodeURIComponent(url.pathname.slice(bucket.length + 2));
       const range = request.headers.get("range");
       requests.push(`${request.method} ${key}${range === null ? "" : ` ${range}`}`);
-      if ((faults.unavailable ?? 0) > 0) {
+      if ((faults.answersBefore ?? 0) > 0) faults.answersBefore!--;
+      else if ((faults.unavailable ?? 0) > 0) {
         faults.unavailable!--;
         return fault(503, "SlowDown");
       }

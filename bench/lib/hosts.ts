@@ -46,7 +46,7 @@ export async function startHosts(
 }
 
 /** A lookup at a host: its status, the release that answered, and its body. */
-export async function sendLookup(
+export async function lookUpAt(
   { port }: Pick<Host, "port">,
   path: string,
   headers: Readonly<Record<string, string>> = AUTHORIZED,

@@ -14,7 +14,7 @@ import { SMALL_NETWORK } from "../../test/release.ts";
 import type { TcpProxy } from "../../test/tcp-proxy.ts";
 import { until } from "../../test/until.ts";
 import * as data from "../lib/data.ts";
-import { HOSTS, type Host, sendLookup, smallFolder, startDatabase, startHosts } from "../lib/hosts.ts";
+import { HOSTS, type Host, lookUpAt, smallFolder, startDatabase, startHosts } from "../lib/hosts.ts";
 import { fullLoad, pathsFile } from "../lib/load.ts";
 import { hasCommand } from "../lib/peers.ts";
 import { output, processTree, SERVER_CORE } from "../lib/proc.ts";
@@ -48,7 +48,7 @@ const rates = (second: number) => {
 };
 
 const lookUp = (hosts: readonly Host[]) => async (host: number) =>
-  (await sendLookup(hosts[host]!, PATH)).status;
+  (await lookUpAt(hosts[host]!, PATH)).status;
 
 /** A load with a fault in its middle. */
 async function loadWith(
@@ -63,7 +63,7 @@ async function loadWith(
   const loaded = await load({
     seconds,
     rates,
-    ask: lookUp(hosts),
+    lookUp: lookUp(hosts),
     onSecond: (second) => {
       if (second === from) turn(true);
       if (second === from + length) turn(false);
@@ -98,7 +98,7 @@ async function measureLimits(run: Run, hosts: readonly Host[], proxy: TcpProxy):
     ["paused", "inkling, one host paused for a while", pause],
   ];
   for (const [fault, who, turn] of faults) {
-    await load({ seconds: 2, rates: () => DEMAND.map(() => 5), ask: lookUp(hosts) }); // connections
+    await load({ seconds: 2, rates: () => DEMAND.map(() => 5), lookUp: lookUp(hosts) }); // connections
     await Bun.sleep(3_000); // until the bucket is full
     const { loaded, isDuring } = await loadWith(run, hosts, fault, turn);
     // Without the database a host has its share alone.
@@ -152,7 +152,7 @@ async function measureChanges(
   ] as const) {
     const keys = await Promise.all(Array.from({ length: count }, issue));
     const isRevoked = async (host: Host, token: string) =>
-      (await sendLookup(host, PATH, bearer(token))).status === 401;
+      (await lookUpAt(host, PATH, bearer(token))).status === 401;
     for (const host of hosts) {
       for (const { token } of [...keys, watcher]) await until(async () => !(await isRevoked(host, token)));
     }
@@ -171,7 +171,7 @@ async function measureChanges(
       return {
         make: () => opened.overrides.put([wanted], "bench"),
         isSeen: async (host: Host) => {
-          const { body } = await sendLookup(host, path, bearer(watcher.token));
+          const { body } = await lookUpAt(host, path, bearer(watcher.token));
           return JSON.parse(body).is_abuser === true;
         },
       };
@@ -266,7 +266,7 @@ export async function measureChannel(run: Run, database: string): Promise<void> 
   });
   const allServe = async (id: string) => {
     const times = hosts.map(async (host) => {
-      while ((await sendLookup(host, paths[0]!)).release !== id) await Bun.sleep(50);
+      while ((await lookUpAt(host, paths[0]!)).release !== id) await Bun.sleep(50);
     });
     await Promise.all(times);
   };

@@ -17,6 +17,7 @@ export const MENU: readonly Section[] = [
     text: "Start",
     pages: [
       ["Quick start", "/", "README.md"],
+      ["Install", "/install", "docs/install.md"],
       ["Kubernetes", "/kubernetes", "docs/kubernetes.md"],
       ["Examples", "/examples/", "examples/README.md"],
     ],

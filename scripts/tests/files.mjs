@@ -34,6 +34,8 @@ export const SLOWEST = [
   "release-swap",
   "place-source",
   "store-outage",
+  "watching/live",
+  "backup",
   "misbehaving",
 ].map((name) => `/${name}.test.ts`);
 

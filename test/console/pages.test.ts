@@ -7,6 +7,7 @@ import type { Page } from "playwright-core";
 import { launchBrowser } from "../browser.ts";
 import { fetch } from "../checked-fetch.ts";
 import { smallCity, smallDomain, smallRelease, temporaryFolder } from "../release.ts";
+import { until } from "../until.ts";
 import { HOSTS, HOUR, NO_TRAFFIC, TOR_EXIT } from "./answers.ts";
 import {
   ConsoleBrowser,
@@ -326,6 +327,118 @@ describe("lookup", () => {
     await page.mouse.wheel(0, -300); // without the focus it scrolls the page
     await page.evaluate("new Promise(requestAnimationFrame)");
     expect(await transform()).toBe(kept);
+    await page.unroute("**/admin/v1/lookup");
+  });
+
+  test("two fingers zoom the map about what lies between them; one scrolls the page, until it is zoomed", async () => {
+    await page.route("**/admin/v1/lookup", (route) => route.fulfill({ json: TOR_EXIT }));
+    await go("lookup/185.220.101.1");
+    const map = page.locator(".zoom > svg");
+    await map.waitFor();
+    await map.scrollIntoViewIfNeeded();
+    const cdp = await page.context().newCDPSession(page);
+    await cdp.send("Emulation.setTouchEmulationEnabled", { enabled: true, maxTouchPoints: 2 });
+    type Point = readonly [x: number, y: number];
+    const send = (type: "touchStart" | "touchMove" | "touchEnd", points: readonly Point[]) =>
+      cdp.send("Input.dispatchTouchEvent", { type, touchPoints: points.map(([x, y], id) => ({ x, y, id })) });
+    /** Fingers that go from their first points to their last ones. */
+    const drag = async (from: readonly Point[], to: readonly Point[]) => {
+      await send("touchStart", from.slice(0, 1));
+      if (from.length > 1) await send("touchStart", from);
+      for (let step = 1; step <= 8; step++) {
+        const between = (i: number): Point => [
+          from[i]![0] + ((to[i]![0] - from[i]![0]) * step) / 8,
+          from[i]![1] + ((to[i]![1] - from[i]![1]) * step) / 8,
+        ];
+        await send(
+          "touchMove",
+          from.map((_, i) => between(i)),
+        );
+      }
+      await send("touchEnd", []);
+      await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+    };
+    const view = async () => {
+      const transform = await map.locator("> g").getAttribute("transform");
+      const [x, y, k] = /^translate\(([-\d.e]+) ([-\d.e]+)\) scale\(([\d.]+)\)$/
+        .exec(transform!)!
+        .slice(1)
+        .map(Number);
+      return { x: x!, y: y!, k: k! };
+    };
+    const { x: left, y: top, width, height } = (await map.boundingBox())!;
+    const drawn = Number((await map.getAttribute("viewBox"))!.split(" ")[2]) / width;
+    const [cx, cy] = [left + width / 2, top + height / 2] as const;
+    /** The place of the map at a point of the page. */
+    const placeAt = async ([px, py]: Point) => {
+      const { x, y, k } = await view();
+      return [((px - left) * drawn - x) / k, ((py - top) * drawn - y) / k] as const;
+    };
+
+    await button("Show all of the map").click();
+    expect((await view()).k).toBe(1);
+    const centre = await placeAt([cx, cy]);
+    await drag(
+      [
+        [cx - 40, cy],
+        [cx + 40, cy],
+      ],
+      [
+        [cx - 100, cy],
+        [cx + 100, cy],
+      ],
+    );
+    expect((await view()).k).toBeCloseTo(2.5, 1);
+    const after = await placeAt([cx, cy]);
+    for (const i of [0, 1] as const) expect(Math.abs(after[i] - centre[i])).toBeLessThan(3);
+
+    const zoomed = await view();
+    await drag([[cx, cy]], [[cx - 50, cy + 20]]); // one finger moves a zoomed map
+    const moved = await view();
+    expect([moved.k, Math.sign(moved.x - zoomed.x)]).toEqual([zoomed.k, -1]);
+    expect(Math.abs(moved.x - zoomed.x + 50 * drawn)).toBeLessThan(3);
+
+    await drag(
+      [
+        [cx - 50, cy],
+        [cx + 50, cy],
+      ],
+      [
+        [cx - 50 + 30, cy - 10],
+        [cx + 50 + 30, cy - 10],
+      ],
+    ); // two move it, too
+    const both = await view();
+    expect(both.k).toBeCloseTo(moved.k, 1);
+    expect(Math.abs(both.x - moved.x - 30 * drawn)).toBeLessThan(3);
+
+    await drag(
+      [
+        [cx - 120, cy],
+        [cx + 120, cy],
+      ],
+      [
+        [cx - 20, cy],
+        [cx + 20, cy],
+      ],
+    );
+    expect((await view()).k).toBeCloseTo(both.k / 6, 1);
+    await button("Show all of the map").click();
+    await drag([[cx, cy]], [[cx - 40, cy]]); // the fingers of a pinch are forgotten
+    expect((await view()).k).toBe(1);
+
+    const scrolled = () => page.evaluate("document.scrollingElement.scrollTop") as Promise<number>;
+    await page.setViewportSize({ width: 700, height: 400 });
+    await map.evaluate((svg) => svg.scrollIntoView({ block: "center" }));
+    const at = await scrolled();
+    const small = (await map.boundingBox())!;
+    const middle: Point = [small.x + small.width / 2, small.y + small.height / 2];
+    await drag([middle], [[middle[0], middle[1] - 120]]);
+    await until(async () => (await scrolled()) > at);
+    expect((await view()).k).toBe(1);
+    await page.setViewportSize({ width: 1280, height: 720 });
+    await cdp.send("Emulation.setTouchEmulationEnabled", { enabled: false });
+    await cdp.detach();
     await page.unroute("**/admin/v1/lookup");
   });
 

@@ -15,6 +15,7 @@ import {
   makeKeyPair,
   openReader,
   publicKeyOf,
+  type Rollout,
   readChannel,
   readPrivateKey,
   readTrustState,
@@ -147,7 +148,7 @@ function addPromote(channel: Command, context: Context): void {
     )
     .option(
       "--watch [seconds]",
-      `then wait for reports (${WATCH_SECONDS} s), and go back if too few are ready`,
+      `wait for reports before and after (${WATCH_SECONDS} s each); go back if too few are ready then`,
     )
     .option("--force", "go on although too few servers report the release ready")
     .option("--json", "print JSON")
@@ -170,24 +171,14 @@ Examples:
 const WATCH_SECONDS = 120;
 
 async function promote(settings: Settings, context: Context, flags: Flags): Promise<Result> {
-  const { terminal, stopper } = context;
+  const { stopper } = context;
   const percent = percentOf(flags.percent);
   const seconds = flags.watch === undefined ? undefined : secondsOf(flags.watch);
-  const publishing = publisher(settings, context, flags.force === true);
+  const publishing = publisher(settings, context, flags.force === true, seconds);
   const before = await publishing.read();
   const statement = await publishing.promote(percent);
   if (seconds === undefined) return done(statement);
-  const line = new LiveLine(terminal);
-  const rollout = await watchRollout(
-    () => readRollout(settings, context, statement),
-    seconds,
-    stopper.signal,
-    ({ ready, failed, waiting }, left) =>
-      line.show(
-        `${ready.length} servers ready, ${waiting.length} waiting, ${failed.length} failed; ${left} s left`,
-      ),
-  );
-  line.clear();
+  const rollout = await watched(settings, context, statement, seconds);
   if (stopper.signal.aborted) throw new Stopped(`${statement.release.name} is at ${statement.percent} %`);
   const text = `${statementText(statement)}\n  ${rolloutText(rollout)}`;
   if (!isTooFew(rollout)) return { json: { ...statement, servers: rollout }, text };
@@ -202,6 +193,29 @@ async function promote(settings: Settings, context: Context, flags: Flags): Prom
     `went back to ${before.percent} % (version ${version}): ${rolloutText(rollout)}`,
     "`npx @inkling/cli channel rollback` takes the release from the others too",
   );
+}
+
+/** Reads the reports, until enough are ready or the time is over. */
+async function watched(
+  settings: Settings,
+  context: Context,
+  statement: Statement,
+  seconds: number,
+): Promise<Rollout> {
+  const line = new LiveLine(context.terminal);
+  try {
+    return await watchRollout(
+      () => readRollout(settings, context, statement),
+      seconds,
+      context.stopper.signal,
+      ({ ready, failed, waiting }, left) =>
+        line.show(
+          `At ${statement.percent} %: ${ready.length} servers ready, ${waiting.length} waiting, ${failed.length} failed; ${left} s left`,
+        ),
+    );
+  } finally {
+    line.clear();
+  }
 }
 
 function secondsOf(value: true | string): number {
@@ -285,11 +299,14 @@ function publicKeyIn(path: string): string {
   }
 }
 
-/** @param isForced whatever servers report */
-function publisher(settings: Settings, context: Context, isForced = false) {
+/**
+ * @param isForced whatever servers report
+ * @param seconds how long to wait for their reports before the share is raised
+ */
+function publisher(settings: Settings, context: Context, isForced = false, seconds = 0) {
   const { terminal } = context;
   const onRaise = async (before: Statement) => {
-    const rollout = await readRollout(settings, context, before);
+    const rollout = await watched(settings, context, before, seconds);
     requireReady(before, rollout);
     terminal.err(`At ${before.percent} %: ${rolloutText(rollout)}.\n`);
   };

@@ -25,8 +25,8 @@ import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
 import { CliError, EXIT, Stopped } from "../terminal/errors.ts";
 import { feedCount } from "../terminal/progress.ts";
-import { dataAge, dataGaps, feedTable, segmentTable } from "../terminal/release-tables.ts";
-import { formatAge, formatBytes, roomyTable, type Style, type Terminal, warn } from "../terminal/terminal.ts";
+import { conflictsText, dataAge, dataGaps, feedTable, segmentTable } from "../terminal/release-tables.ts";
+import { formatAge, formatBytes, type Style, type Terminal, warn } from "../terminal/terminal.ts";
 import { feedOf } from "./feeds.ts";
 
 const UPDATE_SETTINGS = ["dataDir", "mirror", "offline"] as const;
@@ -76,7 +76,7 @@ Examples:
     const accept = ((flags.accept ?? []) as string[]).map((id) =>
       id === ACCEPT_RELEASE ? id : feedOf(id).id,
     );
-    const options = { fetch: true, conflicts: true, accept };
+    const options = { fetch: true, accept };
     const { done, conflicts } = await build(settings, context.terminal, context.stopper.signal, options);
     const { type: _, ...rest } = done;
     // An older release with the same content has the feed states of its own build.
@@ -153,7 +153,6 @@ function statusText(
 ) {
   const built = formatAge(now.getTime() - Date.parse(release.created_at));
   const age = dataAge(release, now);
-  const rows = conflicts.map(({ domain, verdict, reason }) => [domain, verdict, reason]);
   const kept = releases.map((each) => {
     const remarks = [...(each === name ? ["current"] : []), ...(each === pinned ? ["pinned"] : [])];
     return remarks.length === 0 ? each : `${each} (${remarks.join(", ")})`;
@@ -165,9 +164,7 @@ function statusText(
     segmentTable(release),
     feedTable(release.feeds, now, terminal.width),
     dataGaps(release, terminal.style).join("\n"),
-    rows.length === 0
-      ? ""
-      : roomyTable([["LISTS DISAGREE ON", "VERDICT", "REASON"], ...rows], [], 2, terminal.width),
+    conflictsText(conflicts, terminal.width),
     pinned === null ? "" : `${pinned} is pinned: newer releases wait until ${UNPIN}.`,
     pending.length === 0
       ? ""

@@ -420,12 +420,15 @@ test("--accept takes ids of feeds alone", async () => {
 test("whom licences prompt to be named stands below each answer for people, and only those", async () => {
   const dataDir = folder();
   await buildFrom(dataDir, sampleMirror(), 0);
-  const reputation = await inkling(dataDir, "lookup reputation 81.2.69.142");
+  const reputation = await inkling(dataDir, "lookup reputation 81.2.69.142 --attribution");
   expect(reputation.err.split("\n")).toEqual([
     "(c) 2026 The Spamhaus Project SLU",
     expect.stringMatching(/^Autonomous systems by ip-location-db: .*DB-IP/),
     "",
   ]);
+  expect((await inkling(dataDir, "lookup reputation 81.2.69.142")).err).toBe(
+    "(c) 2026 The Spamhaus Project SLU, and 1 more: --attribution\n",
+  );
   expect((await inkling(dataDir, "lookup email a@drop.example")).err).toBe(
     "FakeFilter, Copyright (c) 2022, 7c\n",
   );

@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
 import { linesOf, STDIN_OR_OUT } from "../runtime/input.ts";
-import { answerValues } from "./values.ts";
+import { ATTRIBUTION, answerValues } from "./values.ts";
 
 /** Beyond so many values some may be printed again: they are not all kept. */
 const MAX_KEPT = 1_000_000;
@@ -18,6 +18,7 @@ export function addGrep(program: Command, context: Context): void {
     )
     .option("--field <names>", "print only these members of the answers, or value, with tabs between them")
     .option("--json", "a JSON object a line")
+    .option(...ATTRIBUTION)
     .addHelpText(
       "after",
       `

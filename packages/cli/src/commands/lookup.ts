@@ -11,8 +11,8 @@ import type { Context } from "../runtime/context.ts";
 import { linesOf, STDIN_OR_OUT } from "../runtime/input.ts";
 import { lookupText } from "../terminal/lookup-text.ts";
 import { attributions } from "../terminal/release-tables.ts";
-import { printAttributions, warn } from "../terminal/terminal.ts";
-import { answerValues, notAValue } from "./values.ts";
+import { printSources, warn } from "../terminal/terminal.ts";
+import { ATTRIBUTION, answerValues, notAValue } from "./values.ts";
 
 const SETTINGS = ["dataDir"] as const;
 
@@ -52,6 +52,7 @@ export function addLookup(program: Command, context: Context): void {
     .option("--field <names>", "print only these members of the answers, or value, with tabs between them")
     .option("--json", "a JSON object a line: the value, and the API's answer of each lookup")
     .option("--evidence", "also print the evidence: feed, claim, network or domain, and time")
+    .option(...ATTRIBUTION)
     .addHelpText(
       "after",
       `${OVERRIDES_HELP}
@@ -92,6 +93,7 @@ function addScope(lookups: Command, lookup: Scope, context: Context): void {
     .description(title)
     .option("--json", "print exactly the body that the API returns")
     .option("--evidence", "also print the evidence: feed, claim, network or domain, and time")
+    .option(...ATTRIBUTION)
     .addHelpText(
       "after",
       `${hasOverrides ? OVERRIDES_HELP : ""}
@@ -115,7 +117,7 @@ Examples:
     if (flags.json) return terminal.out(body);
     const { style } = terminal;
     terminal.out(lookupText(lookup, { value, answer: JSON.parse(body), missing, withEvidence, now, style }));
-    printAttributions(terminal, attributions(release.manifest.feeds, [lookup]));
+    printSources(terminal, attributions(release.manifest.feeds, [lookup]), flags.attribution === true);
   });
 }
 

@@ -109,13 +109,7 @@ function mirrorMayFill({ manifest }: LoadedRelease, { mirror }: Settings): boole
 /** Publishers are called later, in the background: the first answer does not wait for the internet. */
 async function buildFirst(settings: Settings, { terminal, stopper }: Context): Promise<LoadedRelease> {
   terminal.err(`Building data in ${settings.dataDir} ${sourceText(settings)}.\n`);
-  const result = await build(settings, terminal, stopper.signal, { fetch: false, conflicts: false });
-  const count = result.conflicts.length;
-  if (count > 0) {
-    terminal.err(
-      `  lists disagree on ${count} domains: \`npx @inkling/cli data status\` shows each verdict\n`,
-    );
-  }
+  await build(settings, terminal, stopper.signal, { fetch: false });
   if (stopper.signal.aborted) throw new Stopped("the release is built, `npx @inkling/cli up` serves it");
   return openServable(settings.dataDir);
 }

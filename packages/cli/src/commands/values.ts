@@ -15,7 +15,7 @@ import type { Context } from "../runtime/context.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import { lookupLine, lookupText } from "../terminal/lookup-text.ts";
 import { attributions } from "../terminal/release-tables.ts";
-import { printAttributions, printable, warn } from "../terminal/terminal.ts";
+import { printable, printSources, warn } from "../terminal/terminal.ts";
 
 const LOOKUPS_OF = { ip: ["geolocate", "reputation"], email: ["email"] } as const satisfies Record<
   string,
@@ -24,6 +24,8 @@ const LOOKUPS_OF = { ip: ["geolocate", "reputation"], email: ["email"] } as cons
 const ALL = ["geolocate", "reputation", "email"] as const;
 const VALUE = "value";
 const FIELDS = [VALUE, ...ALL.flatMap((lookup) => MEMBERS[lookup].map(({ name }) => name))];
+
+export const ATTRIBUTION = ["--attribution", "print the attributions of all sources, whole"] as const;
 
 /** Checks `--field`. @throws CliError */
 export function readFields(text: string): readonly string[] {
@@ -74,7 +76,7 @@ export async function answerValues(
     }
   }
   if (fields === undefined && !flags.json)
-    printAttributions(terminal, attributions(data.release.manifest.feeds, ALL));
+    printSources(terminal, attributions(data.release.manifest.feeds, ALL), flags.attribution === true);
 }
 
 type Write = (value: string) => string;

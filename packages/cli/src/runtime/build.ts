@@ -90,11 +90,6 @@ export function mayFindNewer(settings: Settings): boolean {
   return settings.mirror !== undefined || mayFetch(settings);
 }
 
-interface ShownBuildOptions extends BuildOptions {
-  /** Are domains that lists disagree on shown one by one? */
-  readonly conflicts: boolean;
-}
-
 /**
  * Builds a release with progress on standard error.
  * @throws CliError when nothing was published
@@ -103,13 +98,13 @@ export async function build(
   settings: Settings,
   terminal: Terminal,
   signal: AbortSignal,
-  options: ShownBuildOptions,
+  options: BuildOptions,
 ): Promise<BuildResult> {
   ensureWritable(settings.dataDir);
   await checkMirror(settings.mirror);
   if (findUsable(settings.dataDir).problem !== undefined) dropBrokenSegments(settings.dataDir);
   const { live, columns, style } = terminal;
-  const progress = new Progress({ live, columns, style, conflicts: options.conflicts });
+  const progress = new Progress({ live, columns, style });
   const line = new LiveLine(terminal);
   const timer = setInterval(() => line.show(progress.live(performance.now())), REDRAW_MS);
   try {
@@ -125,6 +120,11 @@ export async function build(
     });
     writeLastBuild(settings.dataDir, result, new Date());
     line.clear();
+    const count = result.conflicts.length;
+    if (count > 0)
+      terminal.err(
+        `  lists disagree on ${count} domains: \`npx @inkling/cli data status\` shows the verdicts\n`,
+      );
     const hint = unreachedHint(settings, result);
     if (hint !== undefined) terminal.err(`hint: ${hint}\n`);
     return result;

@@ -184,6 +184,10 @@ export function openFollower(
   });
 }
 
+/** The wait before the next look, after so many that failed in a row. */
+export const pollMs = (failures: number) =>
+  Math.min(LONGEST_POLL_MS, POLL_MS * 2 ** Math.max(0, failures - 1));
+
 /** Follows the channel until `signal` is aborted, and reports beside it how this server does. */
 export async function keepFollowing(
   follower: ChannelFollower,
@@ -214,8 +218,7 @@ export async function keepFollowing(
       reports.failed(fault, message);
     }
     await sent?.send(report(), signal);
-    const wait = Math.min(LONGEST_POLL_MS, POLL_MS * 2 ** Math.max(0, failures - 1));
-    await sleepUnlessAborted(wait * (1 + Math.random() / 5), signal);
+    await sleepUnlessAborted(pollMs(failures) * (1 + Math.random() / 5), signal);
   }
   await sent?.remove();
 }

@@ -60,6 +60,15 @@ const rows: [name: string, lookup: Scope, over: Parameters<typeof textOf>[1], te
   ],
   ["a place of which nothing is known", "geolocate", { body: NOWHERE }, "192.0.2.1: unknown location"],
   [
+    "an address in many places at once",
+    "geolocate",
+    {
+      body: { ...NOWHERE, country: { iso_code: "US" } },
+      evidence: [{ feed: "public-resolvers", label: "anycast", effect: "sets", network: "192.0.2.1/32" }],
+    },
+    "192.0.2.1: US\n  city     none: anycast, in many places at once\n  country  US",
+  ],
+  [
     "a country without a name",
     "geolocate",
     { body: { ...NOWHERE, country: { iso_code: "XK" } } },

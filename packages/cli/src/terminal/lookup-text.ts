@@ -104,6 +104,10 @@ function locationVerdict({ answer, style }: LookupResult): string {
   return where === "" ? style.yellow("unknown location") : where;
 }
 
+/** An address in many places at once: docs/evidence.md. */
+const isAnycast = ({ answer }: LookupResult) =>
+  answer.evidence.some(({ label, effect }) => label === "anycast" && effect === "sets");
+
 function describeLocation(result: LookupResult): string {
   const place = result.answer as unknown as Geolocation;
   const { city, continent, country, location, postal, registered_country, subdivisions } = place;
@@ -113,7 +117,7 @@ function describeLocation(result: LookupResult): string {
   return [
     headline(result, locationVerdict(result)),
     lines([
-      row("city", city.name),
+      row("city", city.name ?? (isAnycast(result) ? "none: anycast, in many places at once" : undefined)),
       row("postal code", postal.code),
       row("in", subdivisions.length === 0 ? undefined : listed(subdivisions.map(named))),
       row("country", named(country)),

@@ -5,7 +5,7 @@ import { formatAge, formatBytes, makeStyle, table } from "./terminal.ts";
 
 const style = makeStyle(false);
 const progress = (options: Partial<ProgressOptions> = {}) =>
-  new Progress({ live: false, columns: 80, style, conflicts: true, ...options });
+  new Progress({ live: false, columns: 80, style, ...options });
 
 const step = (name: string, done = 0, total?: number): BuildEvent => ({
   type: "progress",
@@ -63,9 +63,9 @@ describe("plain lines", () => {
       "  ipsum-3 missing: no copy",
     ],
     [
-      "a conflict",
+      "a domain that lists disagree on, which is only counted",
       { type: "conflict", domain: "hush.com", verdict: "not disposable", reason: "1 of 3 lists" },
-      "  lists disagree on hush.com: not disposable (1 of 3 lists)",
+      undefined,
     ],
     ["a note", { type: "note", text: "97.2 % named" }, "  97.2 % named"],
   ];
@@ -94,11 +94,6 @@ describe("plain lines", () => {
       "  reading feeds 8.0 s",
     ]);
     expect(log.next(step("building email"), 9_000).keep).toEqual(["  building geo 1.0 s"]);
-  });
-
-  test("conflicts can be left out", () => {
-    const event: BuildEvent = { type: "conflict", domain: "a.com", verdict: "disposable", reason: "r" };
-    expect(progress({ conflicts: false }).next(event, 0).keep).toEqual([]);
   });
 
   test("the last step ends with the build", () => {

@@ -31,8 +31,6 @@ export interface ProgressOptions {
   readonly live: boolean;
   readonly columns: number;
   readonly style: Style;
-  /** Are domains that lists disagree on shown one by one, or only counted? */
-  readonly conflicts: boolean;
 }
 
 export class Progress {
@@ -86,10 +84,6 @@ export class Progress {
 
   private describe(event: Exclude<BuildEvent, { type: "progress" }>): string[] {
     if (event.type === "note") return [`  ${event.text}`];
-    if (event.type === "conflict") {
-      if (!this.options.conflicts) return [];
-      return [`  lists disagree on ${event.domain}: ${event.verdict} (${event.reason})`];
-    }
     if (event.type === "feed") return this.describeTrouble(event);
     return [];
   }

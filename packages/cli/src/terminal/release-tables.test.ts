@@ -1,8 +1,9 @@
-// The age of data: when publishers made it, never when it was downloaded or built.
+// The age of data: when publishers made it, never when it was downloaded or built. What is shown of long lists.
 
 import { expect, test } from "bun:test";
 import { dataAges, type FeedReport } from "@inkling/engine";
-import { dataAge, feedAge } from "./release-tables.ts";
+import { attributions, conflictsText, dataAge, feedAge } from "./release-tables.ts";
+import { makeStyle, printSources } from "./terminal.ts";
 
 const NOW = new Date("2026-08-22T12:00:00.000Z");
 const TODAY = "2026-08-22T11:00:00.000Z";
@@ -24,7 +25,15 @@ test.each([
   ],
   ["the publisher gives no time", { fetched_at: TODAY }, "1 hour"],
   ["no time at all", {}, "-"],
-])("of a feed: %s", (_name, times, want) => expect(feedAge(feed("geolocation", times), NOW)).toBe(want));
+  ["a mirror's file without a date in it", { source: "mirror", fetched_at: TODAY }, "file of 1 hour"],
+  [
+    "a mirror's file with the publisher's date",
+    { source: "mirror", published_at: "2026-03-06T12:00:00.000Z", fetched_at: TODAY },
+    "169 days",
+  ],
+] satisfies [string, Partial<FeedReport>, string][])("of a feed: %s", (_name, times, want) =>
+  expect(feedAge(feed("geolocation", times), NOW)).toBe(want),
+);
 
 test("of an answer: the oldest copy behind it, of feeds that are loaded", () => {
   const feeds = [
@@ -41,4 +50,52 @@ test("of an answer: the oldest copy behind it, of feeds that are loaded", () => 
     { answer: "is_proxy", seconds: 3_600 },
   ]);
   expect(dataAge({ feeds: [] }, NOW)).toBe("");
+});
+
+test("of many domains that lists disagree on those are shown where a wrong verdict refuses people", () => {
+  const of = (verdict: string) => (_: unknown, i: number) => ({
+    domain: `${verdict === "disposable" ? "z" : "a"}${i}.com`,
+    verdict,
+    reason: "r",
+  });
+  const few = Array.from({ length: 3 }, of("not disposable"));
+  expect(conflictsText([], undefined)).toBe("");
+  expect(conflictsText(few, undefined).split("\n")).toHaveLength(4);
+  const many = [
+    ...Array.from({ length: 1_200 }, of("not disposable")),
+    ...Array.from({ length: 4 }, of("disposable")),
+  ];
+  const lines = conflictsText(many, undefined).split("\n");
+  expect(lines.slice(1, 6).map((line) => line.split(" ")[0]!)).toEqual([
+    "z0.com",
+    "z1.com",
+    "z2.com",
+    "z3.com",
+    "a0.com",
+  ]);
+  expect(lines.slice(6)).toEqual([
+    "and 1,199 more (in all 4 disposable, 1,200 not): `npx @inkling/cli data status --json` lists them.",
+  ]);
+});
+
+test("attributions below an answer: one line, that of the place; all of them on request", () => {
+  const feeds = [
+    feed("is_abuser", { attribution: "(c) Lists" }),
+    feed("geolocation", { attribution: "Places by P, https://p.example" }),
+    feed("registered_country", { attribution: "Registries" }),
+    feed("registered_country", { attribution: "Registries" }),
+  ];
+  const shown = (texts: readonly string[], isWhole: boolean) => {
+    let out = "";
+    const err = (text: string) => {
+      out += text;
+    };
+    printSources({ err, style: makeStyle(false) }, texts, isWhole);
+    return out;
+  };
+  const texts = attributions(feeds);
+  expect(shown(texts, false)).toBe("Places by P, https://p.example, and 2 more: --attribution\n");
+  expect(shown(texts, true)).toBe("Places by P, https://p.example\n(c) Lists\nRegistries\n");
+  expect(shown(texts.slice(0, 1), false)).toBe("Places by P, https://p.example\n");
+  expect(shown([], false)).toBe("");
 });

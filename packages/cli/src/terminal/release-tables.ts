@@ -26,13 +26,14 @@ interface AttributedFeed {
   readonly attribution?: string | null | undefined;
 }
 
-/** The texts that licences require where data of these tables is shown, each once. */
+/** The texts that licences require where data of these tables is shown, each once; that of places first. */
 export function attributions(feeds: readonly AttributedFeed[], tables?: readonly Table[]): string[] {
   const sets = tables?.flatMap((table) => [
     ...(table === "network" ? FEED_SETS.network.other : FEED_SETS[SEGMENT_OF[table]].deciding),
     ...(table === "email" ? [] : FEED_SETS.network.deciding),
   ]);
   const texts = feeds
+    .toSorted((a, b) => Number(b.sets === "geolocation") - Number(a.sets === "geolocation"))
     .filter((feed) => feed.state === "loaded" && (sets === undefined || sets.includes(feed.sets)))
     .flatMap(({ attribution }) => attribution ?? []);
   return [...new Set(texts)];
@@ -44,16 +45,40 @@ export function stateWord({ state, pending, stale }: FeedReport): string {
   return stale === true ? "stale" : state;
 }
 
-/** "3 days", "-" where no time is known. */
+/** "3 days", "-" where no time is known; of a mirror's file without a date in it, that of the file. */
 export function feedAge(feed: FeedReport | undefined, now: Date): string {
   const seconds = feed && feedAgeSeconds(feed, now.getTime());
-  return seconds === undefined ? "-" : formatAge(seconds * 1000);
+  if (seconds === undefined) return "-";
+  const isOfFile = feed?.source === "mirror" && feed.published_at === undefined;
+  return `${isOfFile ? "file of " : ""}${formatAge(seconds * 1000)}`;
 }
 
 /** "geolocation 5 months, is_proxy 3 hours": of each answer the oldest copy behind it; "" when no time is known. */
 export function dataAge({ feeds }: Pick<Release, "feeds">, now: Date): string {
   const ages = dataAges(feeds, now.getTime());
   return ages.map(({ answer, seconds }) => `${answer} ${formatAge(seconds * 1000)}`).join(", ");
+}
+
+interface Conflict {
+  readonly domain: string;
+  readonly verdict: string;
+  readonly reason: string;
+}
+
+const CONFLICTS_SHOWN = 5;
+
+/** How many domains lists disagree on, and those that a wrong verdict harms most: it would turn people away. */
+export function conflictsText(conflicts: readonly Conflict[], width: number | undefined): string {
+  if (conflicts.length === 0) return "";
+  const isDisposable = ({ verdict }: Conflict) => verdict === "disposable";
+  const refused = conflicts.filter(isDisposable);
+  const shown = [...refused, ...conflicts.filter((one) => !isDisposable(one))].slice(0, CONFLICTS_SHOWN);
+  const rows = shown.map(({ domain, verdict, reason }) => [domain, verdict, reason]);
+  const more = conflicts.length - shown.length;
+  const list = roomyTable([["LISTS DISAGREE ON", "VERDICT", "REASON"], ...rows], [], 2, width);
+  if (more === 0) return list;
+  const counts = `${formatCount(refused.length)} disposable, ${formatCount(conflicts.length - refused.length)} not`;
+  return `${list}\nand ${formatCount(more)} more (in all ${counts}): \`npx @inkling/cli data status --json\` lists them.`;
 }
 
 /** Feeds as a table for people. @param width of their terminal, if there is one */

@@ -57,6 +57,14 @@ export function printAttributions({ err, style }: ErrorOutput, texts: readonly s
   for (const text of texts) err(`${style.dim(text)}\n`);
 }
 
+/** As {@link printAttributions}, in one line below each answer: the first, and where the others are. */
+export function printSources(output: ErrorOutput, texts: readonly string[], isWhole: boolean): void {
+  const [first, ...others] = texts;
+  if (first === undefined) return;
+  const more = others.length === 0 ? "" : `, and ${others.length} more: --attribution`;
+  printAttributions(output, isWhole ? texts : [first + more]);
+}
+
 /** The terminal of this process. */
 export function processTerminal(noColor: boolean): Terminal {
   let isServer = false;

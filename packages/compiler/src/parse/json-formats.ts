@@ -43,13 +43,21 @@ export const parseFastlyJson = jsonParser(
   (file, list) => addEach(list, [...file.addresses, ...file.ipv6_addresses]),
 );
 
-const warningList = z.object({ list: texts });
+/** `version` is a day, such as 20260801, in most of them. */
+const warningList = z.object({ list: texts, version: z.unknown().optional() });
+
+function readWarningList({ list: entries, version }: z.infer<typeof warningList>, list: EntryList) {
+  addEach(list, entries);
+  const day = /^(20\d\d)(\d\d)(\d\d)$/.exec(String(version));
+  const date = day && new Date(`${day[1]}-${day[2]}-${day[3]}T00:00:00Z`);
+  return date === null || Number.isNaN(date.getTime()) ? undefined : date;
+}
 
 /** A warning list of MISP, of networks. */
-export const parseMispJson = jsonParser(NetworkList, warningList, (file, list) => addEach(list, file.list));
+export const parseMispJson = jsonParser(NetworkList, warningList, readWarningList);
 
 /** A warning list of MISP, of domains. */
-export const parseMispDomains = jsonParser(DomainList, warningList, (file, list) => addEach(list, file.list));
+export const parseMispDomains = jsonParser(DomainList, warningList, readWarningList);
 
 /** Working proxies: the address to connect to, and the exit address. */
 export const parseMonosans = jsonParser(

@@ -17,9 +17,11 @@ const UPLOAD_MS = 600_000;
 export class HttpObjects implements ObjectReader {
   readonly location: string;
   private readonly send: Send;
+  private readonly stallMs: number;
 
-  constructor(location: string, send: Send) {
+  constructor(location: string, send: Send, stallMs = STALL_MS) {
     this.location = location;
+    this.stallMs = stallMs;
     // A redirect is refused, not followed: it could lead to another host, with what is meant for this one.
     this.send = (path, init) => send(path, { ...init, redirect: "manual" });
   }
@@ -42,16 +44,20 @@ export class HttpObjects implements ObjectReader {
   }
 
   async read(path: string, offset: number, signal: AbortSignal): Promise<ObjectBody | undefined> {
-    const stall = new Stall(signal);
+    const stall = new Stall(signal, this.stallMs);
     const headers: Record<string, string> = { "Accept-Encoding": "identity" };
     if (offset > 0) headers.Range = `bytes=${offset}-`;
     let isRead = false;
     try {
       const response = await this.send(path, { headers, signal: stall.signal });
-      if (response.status === 404 || response.status === 416) {
+      if (response.status === 404) {
+        const error = await refusal(this.location, path, response);
+        if (error.hint !== undefined) throw error; // there is no such bucket
+        return undefined;
+      }
+      if (response.status === 416) {
         await response.body?.cancel();
-        // 416: what is here is longer than the object
-        return response.status === 404 ? undefined : { chunks: nothing(), offset: 0 };
+        return { chunks: nothing(), offset: 0 }; // what is here is longer than the object
       }
       if (!response.ok) throw await refusal(this.location, path, response);
       isRead = true;
@@ -69,7 +75,10 @@ export class HttpObjects implements ObjectReader {
     init: RequestInit,
     take: (response: Response) => Promise<T> | T,
   ): Promise<T> {
-    const stall = new Stall(init.signal ?? undefined, typeof init.body === "object" ? UPLOAD_MS : STALL_MS);
+    const stall = new Stall(
+      init.signal ?? undefined,
+      typeof init.body === "object" ? UPLOAD_MS : this.stallMs,
+    );
     try {
       return await take(await this.send(path, { ...init, signal: stall.signal }));
     } catch (error) {
@@ -145,7 +154,7 @@ class Stall {
   private timer: ReturnType<typeof setTimeout> | undefined;
   readonly signal: AbortSignal;
 
-  constructor(outer: AbortSignal | undefined, limitMs = STALL_MS) {
+  constructor(outer: AbortSignal | undefined, limitMs: number) {
     this.signal = outer ? AbortSignal.any([outer, this.controller.signal]) : this.controller.signal;
     this.limitMs = limitMs;
     this.restart();
