@@ -13,8 +13,8 @@ import { aloneOf, type LeaseGrant, type LeaseWish, SILENT_MS } from "./group.ts"
 import { type Demand, follow, noDemand, quotaReserve, rateReserve, refillAlone, wantedOf } from "./size.ts";
 
 export interface LeaseRequest {
-  /** Time of the last answer that was received, and the number of hosts in it. */
-  readonly confirmed: { readonly at: EpochMs; readonly hosts: number } | undefined;
+  /** Time of the last answer that was received, and the `among` in it. */
+  readonly confirmed: { readonly at: EpochMs; readonly among: number } | undefined;
   readonly wishes: readonly LeaseWish[];
 }
 
@@ -23,7 +23,10 @@ export interface LeaseAnswer {
   readonly now: EpochMs;
   /** UTC, as "2026-06-01". */
   readonly day: string;
+  /** Of the group. */
   readonly hosts: number;
+  /** This host's part of the rates while it is alone is one of so many. */
+  readonly among: number;
   readonly grants: readonly LeaseGrant[];
   /** Keys of which a host lacked some in the last seconds. */
   readonly short: ReadonlySet<KeyId>;
@@ -90,6 +93,8 @@ const LOOKS = 4;
 export class LeaseBook {
   /** Hosts of the group, as of the last answer. */
   hosts: number;
+  /** See {@link LeaseAnswer}. */
+  private among: number;
   /** Was there ever an answer? Otherwise this host's share is not known, and it takes none. */
   private isMember: boolean;
   private readonly cells: () => LeasedCells;
@@ -115,6 +120,7 @@ export class LeaseBook {
     this.cells = cells;
     this.defaults = defaults;
     this.hosts = hosts ?? 1;
+    this.among = this.hosts;
     this.isMember = hosts !== undefined;
     this.answeredAt = elapsed;
     this.refilledAt = elapsed;
@@ -179,10 +185,11 @@ export class LeaseBook {
   }
 
   /** Puts an answer into the cells. */
-  accept({ now, day, hosts, grants, short }: LeaseAnswer, elapsed: number): void {
+  accept({ now, day, hosts, among, grants, short }: LeaseAnswer, elapsed: number): void {
     const cells = this.cells();
-    this.confirmed = { at: now, hosts };
+    this.confirmed = { at: now, among };
     this.hosts = hosts;
+    this.among = among;
     this.isMember = true;
     this.short = short;
     this.answeredAt = elapsed;
@@ -218,9 +225,9 @@ export class LeaseBook {
     for (const holding of this.holdings.values()) {
       const { cell, each, rate, burst } = holding;
       if (each === 0) continue;
-      const most = holding.alone ?? aloneOf({ rate, burst }, this.hosts);
+      const most = holding.alone ?? aloneOf({ rate, burst }, this.among);
       const before = Math.max(holding.balance, holding.ticked, cells.balanceOf(cell)) / each;
-      const more = refillAlone(before, elapsed - from, rate / this.hosts, most) * each;
+      const more = refillAlone(before, elapsed - from, rate / this.among, most) * each;
       holding.ticked = more > 0 ? cells.addBalance(cell, more) : cells.balanceOf(cell);
       holding.balance = holding.ticked;
     }

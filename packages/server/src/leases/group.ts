@@ -9,7 +9,7 @@
 // lookups, by all hosts. What a host reports as held is what it had when it sent its report, so more than it has.
 //
 // A host without the database uses up what it holds; after SILENT_MS without an answer it refills by its share, rate /
-// hosts, up to what the group has set aside for that (`alone`). The group withholds the same from its own refill, from
+// hosts (`shareAmong`), up to what the group has set aside for that (`alone`). The group withholds the same from its own refill, from
 // SILENT_MS after the last answer that the host is known to have received: never later than the host begins. After GONE_MS
 // the host is held to be gone; one that still runs, cut off for so long, would add its share to the limit.
 
@@ -30,7 +30,7 @@ export interface GroupHost {
   readonly id: HostId;
   /** Of the last answer that it is known to have received. */
   readonly confirmedAt: number;
-  /** Number of hosts that it was given then. */
+  /** Among how many it shares the rate while it is alone: the least that it was given then, or since. */
   readonly hosts: number;
   /** How long it was alone before that, each time divided by the number of hosts that it knew: it only grows. */
   readonly aloneMs: number;
@@ -50,6 +50,21 @@ export function confirmHost(before: GroupHost, at: number, hosts: number, now: n
   const since = Math.max(0, now - (at + SILENT_MS)) / hosts;
   const aloneMs = Math.max(aloneMsOf(before, now), aloneMsOf(before, at) + since);
   return { id: before.id, confirmedAt: at, hosts, aloneMs: aloneMs - since };
+}
+
+/** A share of next to nothing; also the most that the column holds. */
+const NO_SHARE = 2 ** 31 - 1;
+
+/**
+ * Among how many a host shares the rate while it is alone: all members; more of them where others know of fewer, because
+ * they have not had an answer since this one joined. The shares of all together are the whole at most.
+ */
+export function shareAmong(host: HostId, members: readonly GroupHost[]): number {
+  let free = 1;
+  for (const { id, hosts } of members) if (id !== host) free -= 1 / hosts;
+  // 1e-9: in a settled group what is free is one of the members' equal shares, but for rounding.
+  const among = free > 1e-9 ? Math.min(NO_SHARE, Math.ceil(1 / free - 1e-9)) : NO_SHARE;
+  return Math.max(members.length, among);
 }
 
 /** The group, at one moment. */

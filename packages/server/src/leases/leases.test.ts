@@ -10,7 +10,7 @@ import { KeyCells } from "../limits/key-cells.ts";
 import { LeasedCells } from "../limits/leased-cells.ts";
 import { Buckets } from "../limits/token-bucket.ts";
 import { type LeaseAnswer, LeaseBook, type LeaseRequest } from "./book.ts";
-import { confirmHost, exchangeKey, type GroupHost, type KeyState } from "./group.ts";
+import { confirmHost, exchangeKey, type GroupHost, type KeyState, shareAmong } from "./group.ts";
 import { EXCHANGE_MS } from "./size.ts";
 
 const KEY_ID = "key_a";
@@ -32,7 +32,7 @@ class Database {
     };
     this.hosts.set(
       host,
-      confirmed === undefined ? known : confirmHost(known, confirmed.at, confirmed.hosts, now),
+      confirmed === undefined ? known : confirmHost(known, confirmed.at, confirmed.among, now),
     );
     const group = { now, members: [...this.hosts.values()] };
     const grants = wishes.map((wish) => {
@@ -42,7 +42,11 @@ class Database {
       return grant;
     });
     const short = new Set(now - this.shortAt < SHORT_MS ? [KEY_ID] : []);
-    return { now, day: dayOf(now), hosts: group.members.length, grants, short };
+    const { members } = group;
+    const among = shareAmong(host, members);
+    const own = this.hosts.get(host)!;
+    this.hosts.set(host, { ...own, hosts: Math.min(own.hosts, among) });
+    return { now, day: dayOf(now), hosts: members.length, among, grants, short };
   }
 }
 

@@ -20,6 +20,7 @@ import {
   type KeyState,
   type LeaseGrant,
   type LeaseWish,
+  shareAmong,
 } from "./group.ts";
 
 /** Any number: what hosts lock that join or leave. */
@@ -32,6 +33,7 @@ export const CLOCK = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGIN
 
 interface Step {
   readonly group: Group;
+  readonly among: number;
   readonly short: readonly KeyId[];
 }
 
@@ -56,9 +58,9 @@ export class LeaseTables {
         return this.give(tx, some, grants);
       }, false);
     }
-    const { group, short } = last!; // there was one step at least
+    const { among, group, short } = last!; // there was one step at least
     const { now, members } = group;
-    return { now, day: dayOf(now), hosts: members.length, grants, short: new Set(short) };
+    return { now, day: dayOf(now), hosts: members.length, among, grants, short: new Set(short) };
   }
 
   /** Gives everything back, and leaves the group. */
@@ -75,10 +77,10 @@ export class LeaseTables {
     report: string | null,
   ): Promise<void> {
     if (confirmed !== undefined) {
-      const { at, hosts } = confirmed;
+      const { at, among } = confirmed;
       const [row] = await readHosts(tx, this.host);
       if (row !== undefined) {
-        const { confirmedAt, hosts: count, aloneMs } = confirmHost(row, at, hosts, row.now);
+        const { confirmedAt, hosts: count, aloneMs } = confirmHost(row, at, among, row.now);
         await tx`UPDATE inkling_hosts SET confirmed_at = ${confirmedAt}, hosts = ${count}, alone_ms = ${aloneMs},
           report = ${report} WHERE id = ${this.host}`;
         return;
@@ -102,6 +104,10 @@ export class LeaseTables {
     const now = rows[0]?.now ?? Number.NaN; // this host is among them
     const members = rows.filter(({ id, confirmedAt }) => id === this.host || confirmedAt > now - GONE_MS);
     const group = { now, members };
+    const among = shareAmong(this.host, members);
+    // A larger share is known before it leaves: its receipt may never be.
+    if (among < (members.find(({ id }) => id === this.host)?.hosts ?? 0))
+      await tx`UPDATE inkling_hosts SET hosts = ${among} WHERE id = ${this.host}`;
     const bases = await readBases(tx, wishes, states, dayOf(now));
     const written = wishes.map((wish) => {
       const { keyId } = wish;
@@ -121,7 +127,7 @@ export class LeaseTables {
     }
     const short: { key_id: string }[] =
       await tx`SELECT key_id FROM inkling_leases WHERE short_at > ${now - SHORT_MS}`;
-    return { group, short: short.map(({ key_id }) => key_id) };
+    return { group, among, short: short.map(({ key_id }) => key_id) };
   }
 
   /** The states of keys, locked in the same order by every host. */
