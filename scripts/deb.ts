@@ -1,0 +1,247 @@
+// deb.ts: `npm run build:deb`: packages for Debian and Ubuntu: inkling, and inkling-seeds with the data of the first build.
+// Their fixed files are in deploy/debian, the unit in deploy/systemd.
+//
+// in   the target (TARGETS); this machine's by default. --out FOLDER, --revision N of the package. DEBFULLNAME and
+//      DEBEMAIL name the maintainer, SOURCE_DATE_EPOCH the time of all files
+// out  in binaries/<target>-deb/: inkling_VERSION-N_ARCH.deb, inkling-seeds_VERSION-N_all.deb
+// err  dpkg-deb is missing, or fails
+
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import manifest from "../packages/cli/package.json" with { type: "json" };
+import { buildBinary } from "./binary.ts";
+
+const ROOT = resolve(import.meta.dir, "..");
+const FIXED = join(ROOT, "deploy/debian");
+const COMMAND = [process.execPath, join(ROOT, "packages/cli/src/main.ts")];
+/** Targets of binary.ts, and Debian's names of them. */
+const TARGETS: Readonly<Record<string, string>> = { "linux-x64": "amd64", "linux-arm64": "arm64" };
+const HOMEPAGE = "https://www.npmjs.com/package/@inkling/cli";
+
+export interface Packaging {
+  /** What binary.ts has made. */
+  readonly program: string;
+  readonly architecture: string;
+  readonly revision: number;
+  readonly time: Date;
+}
+
+/** Puts the files of both packages, with their control files, into `<folder>/inkling` and `<folder>/inkling-seeds`. */
+export function stage(folder: string, { program, architecture, revision, time }: Packaging): void {
+  const maintainer = `${process.env.DEBFULLNAME ?? "Inkling authors"} <${process.env.DEBEMAIL ?? "authors@inkling.example"}>`;
+  const version = `${manifest.version}-${revision}`;
+  const log = `inkling (${version}) unstable; urgency=medium
+
+  * Version ${manifest.version}: changelog.gz has its changes.
+
+ -- ${maintainer}  ${time.toUTCString().replace("GMT", "+0000")}
+`;
+  const start = (name: string) => {
+    const root = join(folder, name);
+    const put = (path: string, content: string | Uint8Array, mode = 0o644) => {
+      mkdirSync(dirname(join(root, path)), { recursive: true });
+      writeFileSync(join(root, path), content);
+      chmodSync(join(root, path), mode);
+    };
+    const copy = (from: string, to: string, mode = 0o644) => put(to, readFileSync(from), mode);
+    const zip = (text: string, to: string) => put(to, Bun.gzipSync(Buffer.from(text), { level: 9 }));
+    zip(log, `usr/share/doc/${name}/changelog.Debian.gz`);
+    for (const path of [join(FIXED, "copyright"), join(ROOT, "NOTICE")])
+      copy(path, `usr/share/doc/${name}/${path.split("/").at(-1)}`);
+    copy(join(FIXED, `${name}.lintian-overrides`), `usr/share/lintian/overrides/${name}`);
+    const finish = (link: { path: string; to: string }, fields: Readonly<Record<string, string>>) => {
+      const files = readdirSync(root, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile() && !entry.parentPath.endsWith("/DEBIAN"))
+        .map((entry) => join(entry.parentPath, entry.name))
+        .sort();
+      const sums = files.map((path) => {
+        const sum = new Bun.CryptoHasher("md5").update(readFileSync(path)).digest("hex");
+        return `${sum}  ${path.slice(root.length + 1)}\n`;
+      });
+      put("DEBIAN/md5sums", sums.join(""));
+      const size = files.reduce((sum, path) => sum + Math.ceil(statSync(path).size / 1024), 0);
+      const control = {
+        Package: name,
+        Source: "inkling",
+        Version: version,
+        Maintainer: maintainer,
+        "Installed-Size": size,
+        Section: "net",
+        Priority: "optional",
+        Homepage: HOMEPAGE,
+        ...fields,
+      };
+      const lines = Object.entries(control).filter(([key, value]) => key !== "Source" || value !== name);
+      put("DEBIAN/control", lines.map(([key, value]) => `${key}: ${value}\n`).join(""));
+      for (const entry of readdirSync(root, { recursive: true, withFileTypes: true }))
+        if (entry.isDirectory()) chmodSync(join(entry.parentPath, entry.name), 0o755);
+      chmodSync(root, 0o755);
+      symlinkSync(link.to, join(root, link.path)); // last: what is listed above goes through links
+    };
+    return { root, put, copy, zip, finish };
+  };
+
+  const main = start("inkling");
+  // The executable looks for seeds beside itself: not in /usr/bin.
+  main.copy(join(program, "inkling"), "usr/lib/inkling/inkling", 0o755);
+  mkdirSync(join(main.root, "usr/bin"));
+  main.copy(join(ROOT, "deploy/systemd/inkling.service"), "usr/lib/systemd/system/inkling.service");
+  main.copy(join(FIXED, "sysusers.conf"), "usr/lib/sysusers.d/inkling.conf");
+  main.copy(join(FIXED, "inkling.env"), "etc/inkling/inkling.env");
+  main.put("DEBIAN/conffiles", "/etc/inkling/inkling.env\n");
+  for (const script of ["postinst", "prerm", "postrm"])
+    main.copy(join(FIXED, script), `DEBIAN/${script}`, 0o755);
+  main.copy(join(program, "LICENSES.txt"), "usr/share/doc/inkling/LICENSES.txt");
+  main.copy(join(ROOT, "README.md"), "usr/share/doc/inkling/README.md");
+  for (const name of readdirSync(join(ROOT, "docs")).filter((name) => name.endsWith(".md")))
+    main.copy(join(ROOT, "docs", name), `usr/share/doc/inkling/docs/${name}`);
+  main.zip(readFileSync(join(ROOT, "CHANGELOG.md"), "utf8"), "usr/share/doc/inkling/changelog.gz");
+  main.zip(manPage(printed("--help"), time), "usr/share/man/man1/inkling.1.gz");
+  main.put("usr/share/bash-completion/completions/inkling", printed("completion", "bash"));
+  main.put("usr/share/fish/vendor_completions.d/inkling.fish", printed("completion", "fish"));
+  mkdirSync(join(main.root, "etc/inkling/credentials"));
+  main.finish(
+    { path: "usr/bin/inkling", to: "../lib/inkling/inkling" },
+    {
+      Architecture: architecture,
+      "Pre-Depends": "init-system-helpers (>= 1.54~)",
+      Depends: `libc6 (>= ${libcOf(join(program, "inkling"))}), systemd | systemd-standalone-sysusers`,
+      Recommends: "inkling-seeds",
+      Description: `IP geolocation, IP reputation and disposable-email detection API
+ Inkling answers over HTTP where an IP address is, whether it is known for
+ abuse, a proxy, Tor or a data centre, and whether an email address is valid
+ and of a disposable service. It answers from data that it fetches from
+ publishers: the addresses in requests do not leave the machine.`,
+    },
+  );
+  chmodSync(join(main.root, "etc/inkling/credentials"), 0o700);
+
+  const seeds = start("inkling-seeds");
+  for (const entry of readdirSync(join(program, "seeds"), { recursive: true, withFileTypes: true }))
+    if (entry.isFile()) {
+      const path = join(entry.parentPath, entry.name);
+      seeds.copy(path, `usr/share/inkling/${path.slice(program.length + 1)}`);
+    }
+  mkdirSync(join(seeds.root, "usr/lib/inkling"), { recursive: true });
+  seeds.zip(readFileSync(join(ROOT, "CHANGELOG.md"), "utf8"), "usr/share/doc/inkling-seeds/changelog.gz");
+  seeds.finish(
+    { path: "usr/lib/inkling/seeds", to: "../../share/inkling/seeds" },
+    {
+      Architecture: "all",
+      Enhances: "inkling",
+      Description: `data for the first build of Inkling
+ With these copies of geolocation, registry and disposable-email data the
+ first release of Inkling is built in seconds, without the Internet as well.
+ Without them it is built of what the publishers send.`,
+    },
+  );
+}
+
+/** What the command prints, with the name that it has in the package. */
+function printed(...args: string[]): string {
+  const { success, stdout, stderr } = Bun.spawnSync([...COMMAND, ...args]);
+  if (!success) throw new Error(`inkling ${args.join(" ")}: ${stderr}`);
+  return stdout.toString().replaceAll("npx @inkling/cli", "inkling");
+}
+
+function manPage(help: string, time: Date): string {
+  const text = help
+    .replace(/^In a clone .*\n/m, "")
+    .trim()
+    .replace(/[\\]/g, "\\e")
+    .replace(/-/g, "\\-")
+    .replace(/^([.'])/gm, "\\&$1");
+  return `.TH INKLING 1 ${time.toISOString().slice(0, 10)} "Inkling ${manifest.version}" "User Commands"
+.SH NAME
+inkling \\- IP geolocation, IP reputation and disposable\\-email detection API
+.SH SYNOPSIS
+.B inkling
+[\\fIoptions\\fR] [\\fIcommand\\fR]
+.SH DESCRIPTION
+.nf
+${text}
+.fi
+.SH FILES
+.TP
+.I /etc/inkling/inkling.env
+Settings of the service.
+.TP
+.I /etc/inkling/credentials
+Its secrets, a file each.
+.TP
+.I /var/lib/inkling
+Its data.
+.SH SEE ALSO
+.IR /usr/share/doc/inkling/docs ,
+.BR systemctl (1)
+`;
+}
+
+/** The oldest version of the C library that has what a program needs. */
+function libcOf(path: string): string {
+  const versions = [
+    ...readFileSync(path)
+      .subarray(0, 1 << 20)
+      .toString("latin1")
+      .matchAll(/\0GLIBC_2\.(\d+)/g),
+  ];
+  if (versions.length === 0) throw new Error(`${path} names no version of the C library`);
+  return `2.${Math.max(...versions.map(([, minor]) => Number(minor)))}`;
+}
+
+/** Makes both packages of what binary.ts has made. @returns their files in `out` */
+export function pack(packaging: Packaging, out: string): string[] {
+  const { architecture, revision, time } = packaging;
+  const work = mkdtempSync(join(tmpdir(), "inkling-deb-"));
+  try {
+    stage(work, packaging);
+    return Object.entries({ inkling: architecture, "inkling-seeds": "all" }).map(([name, suffix]) => {
+      const path = join(out, `${name}_${manifest.version}-${revision}_${suffix}.deb`);
+      const options = ["--root-owner-group", "-Zxz", "-z0"]; // 6 makes 91 MB of 108 MB, and takes minutes
+      const { success, stderr } = Bun.spawnSync(["dpkg-deb", ...options, "--build", join(work, name), path], {
+        env: { ...process.env, SOURCE_DATE_EPOCH: String(Math.floor(time.getTime() / 1000)) },
+      });
+      if (!success) throw new Error(`dpkg-deb: ${stderr}`);
+      return path;
+    });
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+if (import.meta.main) {
+  const options = { out: { type: "string" }, revision: { type: "string", default: "1" } } as const;
+  const { values, positionals } = parseArgs({ options, allowPositionals: true });
+  const [target = `${process.platform}-${process.arch}`] = positionals;
+  const architecture = TARGETS[target];
+  if (architecture === undefined)
+    throw new Error(`there is no package for ${target}: ${Object.keys(TARGETS).join(", ")}`);
+  if (!/^[1-9]\d*$/.test(values.revision)) throw new Error("--revision is 1 or more");
+  const revision = Number(values.revision);
+  if (Bun.which("dpkg-deb") === null)
+    throw new Error("dpkg-deb is not installed: it comes with Debian's dpkg");
+  const epoch = process.env.SOURCE_DATE_EPOCH;
+  const time = epoch === undefined ? new Date() : new Date(Number(epoch) * 1000);
+  const out = resolve(values.out ?? join(ROOT, "binaries", `${target}-deb`));
+  const program = join(out, "program");
+  rmSync(out, { recursive: true, force: true });
+  try {
+    await buildBinary(target, program);
+    const paths = pack({ program, architecture, revision, time }, out);
+    for (const path of paths) process.stdout.write(`${path}: ${Math.round(statSync(path).size / 1e6)} MB\n`);
+  } finally {
+    rmSync(program, { recursive: true, force: true });
+  }
+}

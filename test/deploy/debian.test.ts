@@ -1,0 +1,253 @@
+// debian.test.ts: the Debian packages: true of the unit, the program and the documentation; installed, upgraded, removed
+// and purged in a Debian of their own, with a systemctl that writes down how it was called.
+
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { SETTING_NAMES, variableName } from "../../packages/cli/src/config/setting-table.ts";
+import { pack, stage } from "../../scripts/deb.ts";
+import { withPrograms } from "../programs.ts";
+import { executableFolder, run } from "../published-packages.ts";
+import { temporaryFolder } from "../release.ts";
+import { FULL } from "../share.ts";
+
+setDefaultTimeout(900_000);
+
+const ROOT = resolve(import.meta.dir, "../..");
+const UNIT = readFileSync(join(ROOT, "deploy/systemd/inkling.service"), "utf8");
+const PAGE = readFileSync(join(ROOT, "docs/install.md"), "utf8");
+const SECTION = /^## Debian package\n([\s\S]*?)(?=^## )/m.exec(PAGE)?.[1] ?? "";
+const value = (key: string) => new RegExp(`^${key}=(.*)$`, "m").exec(UNIT)?.[1] ?? "";
+
+describe("the packages", () => {
+  const program = temporaryFolder();
+  mkdirSync(join(program, "seeds/a-feed"), { recursive: true });
+  writeFileSync(join(program, "seeds/a-feed/data.csv"), "1.0.0.0\n");
+  writeFileSync(join(program, "inkling"), "\x7fELF\0GLIBC_2.9\0GLIBC_2.17\0GLIBC_2.2.5\0");
+  writeFileSync(join(program, "LICENSES.txt"), "a 1.0.0: MIT\n");
+  const folder = temporaryFolder();
+  stage(folder, { program, architecture: "amd64", revision: 3, time: new Date(0) });
+  const main = join(folder, "inkling");
+  const seeds = join(folder, "inkling-seeds");
+  const text = (path: string) => readFileSync(join(main, path), "utf8");
+  const unzipped = (path: string) => Buffer.from(Bun.gunzipSync(readFileSync(join(main, path)))).toString();
+  const mode = (path: string) => (lstatSync(join(main, path)).mode & 0o7777).toString(8);
+
+  test("control fields", () => {
+    const control = text("DEBIAN/control");
+    for (const line of ["Version: 0.1.0-3", "Architecture: amd64", "Recommends: inkling-seeds"])
+      expect(control.split("\n")).toContain(line);
+    expect(control).toMatch(/^Depends: libc6 \(>= 2\.17\), /m);
+    const other = readFileSync(join(seeds, "DEBIAN/control"), "utf8");
+    for (const line of ["Source: inkling", "Version: 0.1.0-3", "Architecture: all"])
+      expect(other.split("\n")).toContain(line);
+  });
+
+  test("the unit is the clone's, and what it names is there", () => {
+    expect(text("usr/lib/systemd/system/inkling.service")).toBe(UNIT);
+    const [command] = value("ExecStart").split(" ");
+    const link = join("/usr/bin", command!);
+    const executable = resolve(dirname(link), readlinkSync(join(main, link)));
+    expect([mode(executable), text(executable)]).toEqual(["755", expect.stringContaining("ELF")]);
+    const settings = value("EnvironmentFile").slice(1); // "-": it may be missing
+    expect([text("DEBIAN/conffiles"), existsSync(join(main, settings))]).toEqual([`${settings}\n`, true]);
+    const [, credentials = ""] = value("LoadCredential").split(":");
+    expect(mode(credentials)).toBe("700");
+    const user = value("User");
+    expect([text("usr/lib/sysusers.d/inkling.conf"), value("Group")]).toEqual([
+      `u ${user} - "Inkling" ${value("WorkingDirectory")} /usr/sbin/nologin\n`,
+      user,
+    ]);
+    const data = `/var/lib/${value("StateDirectory")}`;
+    expect(value("Environment")).toBe(`INKLING_DATA_DIR=${data}`);
+    const install = `install -d -o ${user} -g ${user} -m ${value("StateDirectoryMode")} ${data}\n`;
+    expect(text("DEBIAN/postinst")).toContain(install);
+    expect(text("DEBIAN/postrm")).toContain(`rm -rf ${data} ${dirname(settings)}\n`);
+    // where the executable looks for seeds
+    const beside = join(dirname(executable), "seeds");
+    const target = resolve(dirname(beside), readlinkSync(join(seeds, beside)));
+    expect(existsSync(join(seeds, target, "a-feed/data.csv"))).toBe(true);
+  });
+
+  test("the settings exist, and the hint names a section of a page that is there", () => {
+    const names = [...text("etc/inkling/inkling.env").matchAll(/^#(INKLING_\w+)=/gm)].map(
+      ([, name]) => name!,
+    );
+    expect(names.length).toBeGreaterThan(2);
+    for (const name of names) expect(SETTING_NAMES.map(variableName)).toContain(name);
+    const [, page = "", heading] = /steps: \/(\S+), "(.+)"/.exec(text("DEBIAN/postinst")) ?? [];
+    expect(text(page)).toContain(`\n## ${heading}\n`);
+  });
+
+  test("scripts can be parsed, modes are plain, sums cover every file", async () => {
+    for (const script of ["postinst", "prerm", "postrm"])
+      await run(["sh", "-n", join(main, "DEBIAN", script)], folder);
+    const files = readdirSync(main, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && !entry.parentPath.endsWith("DEBIAN"))
+      .map((entry) => join(entry.parentPath, entry.name).slice(main.length + 1));
+    const sums = text("DEBIAN/md5sums")
+      .trim()
+      .split("\n")
+      .map((line) => line.slice(34));
+    expect(sums).toEqual(files.sort());
+    const executables = files.filter((path) => mode(path) !== "644");
+    expect(executables).toEqual(["usr/lib/inkling/inkling"]);
+  });
+
+  test("manual page and completions name the commands as they are called", () => {
+    const manual = unzipped("usr/share/man/man1/inkling.1.gz");
+    expect(manual).toContain("inkling keys create \\-\\-name checkout");
+    const completions = [
+      "usr/share/bash-completion/completions/inkling",
+      "usr/share/fish/vendor_completions.d/inkling.fish",
+    ];
+    for (const words of [manual, ...completions.map(text)])
+      expect([words.includes("doctor"), words.includes("npx")]).toEqual([true, false]);
+  });
+});
+
+/** A Debian of its own, in which each call has namespaces of its own. */
+class Debian {
+  private readonly root = join(temporaryFolder(), "root");
+
+  async make(): Promise<void> {
+    await run(["mmdebstrap", "--variant=apt", "--include=systemd", "bookworm", this.root], ROOT);
+    renameSync(join(this.root, "usr/bin/systemctl"), join(this.root, "usr/bin/systemctl-real"));
+    // It says that systemd runs. What enables a unit is the real one.
+    this.write(
+      "/usr/bin/systemctl",
+      `#!/bin/sh
+echo "$@" >>/called
+case "$*" in
+  "enable --now "*) SYSTEMD_OFFLINE=1 exec systemctl-real enable --quiet "$3" ;;
+  *is-enabled*) SYSTEMD_OFFLINE=1 exec systemctl-real "$@" ;;
+esac
+`,
+    );
+    chmodSync(join(this.root, "usr/bin/systemctl"), 0o755);
+  }
+
+  write(path: string, content: string | Uint8Array): void {
+    writeFileSync(join(this.root, path), content);
+  }
+
+  exists(path: string): boolean {
+    return lstatSync(join(this.root, path), { throwIfNoEntry: false }) !== undefined;
+  }
+
+  async run(script: string): Promise<string> {
+    const mounts = `ip link set lo up; mount --bind "$1" "$1"; cd "$1"; mount -t proc proc proc; mount --rbind /dev dev
+      mount -t tmpfs tmpfs run; mkdir -p run/systemd/system
+      exec chroot . bash -euc "$2"`;
+    const namespaces = ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child"];
+    const settings = ["env", "-i", "DEBIAN_FRONTEND=noninteractive", "INKLING_OFFLINE=1"];
+    const path = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
+    return run([...settings, path, ...namespaces, "sh", "-euc", mounts, "sh", this.root, script], ROOT);
+  }
+
+  /** How systemctl was called since the last look, without the questions of others. */
+  called(): string[] {
+    const path = join(this.root, "called");
+    const lines = existsSync(path) ? readFileSync(path, "utf8").trim().split("\n") : [];
+    this.write("called", "");
+    return lines.filter((line) => /inkling|daemon-reload/.test(line) && !line.includes("is-"));
+  }
+}
+
+/** Starts what the unit starts, as its user; ends well when it was ready, and stopped with exit code 0. */
+const SERVE = `
+ready() {
+  { exec 3<>/dev/tcp/127.0.0.1/8080; } 2>/dev/null || return 1
+  printf 'GET /readyz HTTP/1.0\\r\\n\\r\\n' >&3
+  head -1 <&3 | grep ' 200 '
+}
+cd ${value("WorkingDirectory")}
+setpriv --reuid=${value("User")} --regid=${value("Group")} --init-groups --no-new-privs \\
+  env ${value("Environment")} ${value("ExecStart")} >/srv/log 2>&1 &
+server=$!
+until ready; do
+  kill -0 $server || { cat /srv/log >&2; exit 1; }
+  sleep 0.2
+done
+kill $server
+wait $server
+`;
+
+const tools = ["dpkg-deb", "mmdebstrap", "lintian", "unshare", "chroot", "ip"];
+const isRoot = process.platform === "linux" && process.getuid?.() === 0;
+describe.if(FULL)("on Debian", () => {
+  withPrograms(
+    "lintian finds nothing; install, steps of the page, upgrade, removal, purge",
+    tools,
+    isRoot,
+    async () => {
+      const program = await executableFolder();
+      const out = temporaryFolder();
+      const architecture = (await run(["dpkg", "--print-architecture"], out)).trim();
+      const time = new Date();
+      const [first = [], second = []] = [1, 2].map((revision) =>
+        pack({ program, architecture, revision, time }, out),
+      );
+      expect(await run(["lintian", "--allow-root", ...first], out)).toBe("");
+
+      const debian = new Debian();
+      await debian.make();
+      for (const path of [...first, ...second])
+        debian.write(join("/srv", path.slice(out.length)), readFileSync(path));
+      const install = (revision: number) =>
+        debian.run(
+          `apt-get install --yes /srv/inkling_0.1.0-${revision}_*.deb /srv/inkling-seeds_0.1.0-${revision}_*.deb`,
+        );
+
+      expect(await install(1)).toContain("not started, as it has no data yet");
+      expect(debian.called()).toEqual(["--system daemon-reload"]);
+      expect(await debian.run("stat -c '%U:%G %a' /var/lib/inkling /etc/inkling/credentials")).toBe(
+        "inkling:inkling 750\nroot:root 700\n",
+      );
+      const wanted = "/etc/systemd/system/multi-user.target.wants/inkling.service";
+      expect(debian.exists(wanted)).toBe(false);
+
+      const [, steps = ""] = /^```sh\n(apt install .*)\n([\s\S]*?)^```$/m.exec(SECTION)?.slice(1) ?? [];
+      expect(steps).toContain("data update");
+      expect((await debian.run(steps)).trim().split("\n").at(-1)).toStartWith("ink_live_");
+      expect([debian.called(), debian.exists(wanted)]).toEqual([["enable --now inkling"], true]);
+      await debian.run(SERVE);
+
+      debian.write("/etc/inkling/inkling.env", "INKLING_PORT=8080\n");
+      expect(await install(2)).not.toContain("not started");
+      expect(debian.called()).toEqual([
+        "--system daemon-reload",
+        expect.stringContaining("try-restart inkling.service"),
+      ]);
+      expect(
+        await debian.run("cat /etc/inkling/inkling.env; dpkg --verify inkling inkling-seeds || true"),
+      ).toMatch(
+        /^INKLING_PORT=8080\n\S+ c \/etc\/inkling\/inkling.env\n$/, // nothing else differs
+      );
+      await debian.run(SERVE);
+
+      await debian.run("apt-get remove --yes inkling");
+      expect(debian.called()).toEqual([
+        expect.stringContaining("stop inkling.service"),
+        "--system daemon-reload",
+      ]);
+      for (const path of ["/var/lib/inkling/current", "/etc/inkling/inkling.env"])
+        expect([path, debian.exists(path)]).toEqual([path, true]);
+      await debian.run("apt-get purge --yes inkling inkling-seeds");
+      const left = await debian.run(
+        "find / -xdev -iname '*inkling*' -not -path '/srv/*'; getent passwd inkling",
+      );
+      expect(left).toMatch(/^inkling:x:\d+:\d+:Inkling:\/var\/lib\/inkling:\/usr\/sbin\/nologin\n$/);
+    },
+  );
+});
