@@ -32,6 +32,7 @@ export const MENU: readonly Section[] = [
       ["Evidence", "/evidence", "docs/evidence.md"],
       ["Email checks", "/email", "docs/email.md"],
       ["TypeScript client", "/client", "packages/client/README.md"],
+      ["Python client", "/python", "packages/python/README.md"],
       ["In process", "/local", "packages/local/README.md"],
       ["Reverse proxies", "/proxies", "docs/proxies.md"],
       ["Moving from MaxMind", "/maxmind", "docs/maxmind.md"],
