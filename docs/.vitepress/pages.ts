@@ -20,6 +20,7 @@ export const MENU: readonly Section[] = [
       ["Install", "/install", "docs/install.md"],
       ["Kubernetes", "/kubernetes", "docs/kubernetes.md"],
       ["Examples", "/examples/", "examples/README.md"],
+      ["Cookbook", "/cookbook", "docs/cookbook.md"],
     ],
   },
   {
