@@ -303,7 +303,7 @@ def parse_json(body: bytes) -> Any:
     """None when it is not JSON. The parser's message is dropped: it quotes the text."""
     try:
         return json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

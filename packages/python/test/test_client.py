@@ -330,7 +330,7 @@ class WithoutAnAnswer(Case):
             self.fails(code, client.reputation, "81.2.69.1")
 
     def test_other_json_is_no_answer(self):
-        for value in ([], {}, None, "x", {**CLEAN, "is_proxy": "no"}, {"is_tor_exit": False}, b"<html>"):
+        for value in ([], {}, None, "x", {**CLEAN, "is_proxy": "no"}, {"is_tor_exit": False}, b"<html>", b"[" * 100_000, b"\xff"):
             _, client = self.serve(answer(value=value))
             self.fails("ANSWER_UNREADABLE", client.reputation, "81.2.69.1")
         for value in ([], {}, {"answers": []}, {"answers": [CLEAN]}):
