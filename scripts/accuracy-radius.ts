@@ -46,8 +46,11 @@ const SEED = 20_260_619;
 /** With fewer distances an area has no figure of its own. */
 const LEAST_SAMPLE = 300;
 const CONFIDENCE = 0.67;
-/** Both databases take the operator's word and the middle of the city, where hardly any of its addresses are. */
-const LEAST_OF_OPERATORS = 20;
+/**
+ * Both databases put what an operator states, and data centres, at the same middle of the city, where hardly any of its
+ * addresses are: a distance of 2 km between them is no accuracy.
+ */
+const LEAST_AT_THE_MIDDLE = 20;
 
 type Family = 4 | 6;
 /** Addresses in order: their first 64 bits (IPv4: 32), each as two words, the second first. */
@@ -309,7 +312,8 @@ function radii(half?: 0 | 1): Map<string, number | undefined> {
     if (lists.length === 0) continue;
     const [area, level, density, kind] = key.split("\t") as Key;
     const km = kilometres(lists);
-    const radius = radiusStep(density === "operator" ? Math.max(km, LEAST_OF_OPERATORS) : km);
+    const isAtTheMiddle = density === "operator" || kind === "hosting";
+    const radius = radiusStep(isAtTheMiddle ? Math.max(km, LEAST_AT_THE_MIDDLE) : km);
     const ofAll = kind && area !== WORLD ? rows.get(rowKey(area, level, density)) : undefined;
     rows.set(key, Math.abs(stepOf(ofAll) - stepOf(radius)) <= 1 ? ofAll : radius);
   }
@@ -421,10 +425,11 @@ function head(): string {
 # Radius    the ${100 * CONFIDENCE}th percentile of the distances, of both samples as if they were of one size, rounded to
 #           a step (accuracy.ts); empty when it is more than ${RADIUS_STEPS.at(-1)} km. A sample with fewer than ${LEAST_SAMPLE}
 #           distances does not count; a country without a row has its continent's, that without one the world's.
-# Kind      of network, by its system's name (network-kinds.csv); a country without a row of a kind has the world's, that
-#           without one its own of the density; a row that says what the world's says is left out.
+# Kind      of network, by its system's name (network-kinds.csv); hosting has at least ${LEAST_AT_THE_MIDDLE} km; a country without a
+#           row of a kind has the world's, that without one its own of the density; a row that says what the world's says
+#           is left out.
 # Density   the least number of IPv4 addresses at the coordinates; operator: stated in a geofeed, placed by DB-IP's
-#           place of the name, and at least ${LEAST_OF_OPERATORS} km; empty: of any but these.
+#           place of the name, and at least ${LEAST_AT_THE_MIDDLE} km; empty: of any but these.
 # Level     city: both name a city. region, country: GeoLite2 names no more, and its coordinates are the middle of that.
 # Licence   GeoLite2 served for measuring only: it is no dependency, the copy was deleted afterwards, and these rows are
 #           statistics, from which neither an address nor a place can be read back. The GeoLite End User License Agreement

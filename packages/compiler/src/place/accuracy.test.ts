@@ -121,8 +121,8 @@ describe("an estimate", () => {
     ],
     [
       "a server at such coordinates",
-      { ...HERE, cityName: "A", countryCode: "DE", density: "10000000", networkKind: "hosting" },
-      stated("DE city 10000000 hosting"),
+      { ...HERE, cityName: "A", countryCode: "DE", density: "100000", networkKind: "hosting" },
+      stated("DE city 100000 hosting"),
     ],
     [
       "of a kind without a row in the country: that of the kind in the world",
@@ -164,7 +164,7 @@ describe("an estimate", () => {
     for (const key of [
       "AM city",
       "US city 10000000",
-      "DE city 10000000 hosting",
+      "DE city 100000 hosting",
       "world city 1000000 education",
       "world city operator",
       "AT city",
