@@ -219,7 +219,8 @@ describe("the bill of materials", () => {
 
     const own = components.filter(({ name }) => name.startsWith("@inkling/")).map(({ name }) => name);
     expect(own.sort()).toEqual(
-      readdirSync(join(ROOT, "packages"))
+      [...new Bun.Glob("packages/*/package.json").scanSync(ROOT)]
+        .map((path) => path.split("/")[1]!)
         .map((name) => `@inkling/${name}`)
         .sort(),
     );

@@ -20,6 +20,7 @@ export const MENU: readonly Section[] = [
       ["Install", "/install", "docs/install.md"],
       ["Kubernetes", "/kubernetes", "docs/kubernetes.md"],
       ["Examples", "/examples/", "examples/README.md"],
+      ["Cookbook", "/cookbook", "docs/cookbook.md"],
     ],
   },
   {
@@ -32,6 +33,7 @@ export const MENU: readonly Section[] = [
       ["Evidence", "/evidence", "docs/evidence.md"],
       ["Email checks", "/email", "docs/email.md"],
       ["TypeScript client", "/client", "packages/client/README.md"],
+      ["Python client", "/python", "packages/python/README.md"],
       ["In process", "/local", "packages/local/README.md"],
       ["Reverse proxies", "/proxies", "docs/proxies.md"],
       ["Moving from MaxMind", "/maxmind", "docs/maxmind.md"],

@@ -54,7 +54,8 @@ export type ClientCode = keyof typeof CLIENT_HINTS;
 export type ErrorCode = ServerCode | ClientCode | (string & {});
 
 export const SERVER_CODES = Object.keys(SERVER_HINTS) as ServerCode[];
-const HINTS: Readonly<Record<string, string>> = { ...SERVER_HINTS, ...CLIENT_HINTS };
+/** By code. */
+export const HINTS: Readonly<Record<string, string>> = { ...SERVER_HINTS, ...CLIENT_HINTS };
 
 /** Worth a retry; others fail again. */
 const PASSING_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);

@@ -1,0 +1,184 @@
+"""Any number of values through requests of bounded size, answers in order.
+
+At most `concurrency` requests of `size` values are under way, and no more than that is read from the source. A problem
+of one value is its result; a request that fails for good raises InklingError, after the results that arrived before.
+Requests are NDJSON; after a broken connection only the values without an answer are sent again.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from http.client import HTTPResponse
+from itertools import islice
+from typing import Any, Deque, Generic, Iterable, Iterator, List, Optional, Sequence, Tuple, TypeVar
+
+from ._data import DataState
+from ._errors import InklingError, is_problem, problem_error
+from ._generated import ANSWERS
+from ._transport import Request, Transport, parse_json, pause_before
+
+_A = TypeVar("_A")
+_NDJSON = "application/x-ndjson"
+
+
+@dataclass(frozen=True)
+class BatchResult(Generic[_A]):
+    """The answer to one value, or its error."""
+
+    value: str
+    # How complete the data is that its request was answered from.
+    data: DataState
+    # None for an address without a place, and where there is an error.
+    answer: Optional[_A] = None
+    error: Optional[InklingError] = None
+
+    @property
+    def ok(self) -> bool:
+        return self.error is None
+
+
+@dataclass(frozen=True)
+class Batch:
+    transport: Transport
+    lookup: str
+    # With its query.
+    path: str
+    required: Sequence[str]
+    retries: int
+    # The longest time without a line of the answer.
+    timeout: float
+    size: int
+    concurrency: int
+
+    def results(self, values: Iterable[str]) -> Iterator[BatchResult[Any]]:
+        source = iter(values)
+        groups: Deque["Future[Tuple[List[BatchResult[Any]], Optional[InklingError]]]"] = deque()
+        stop = threading.Event()
+        pool = ThreadPoolExecutor(self.concurrency, "inkling-batch")
+        failure: Optional[BaseException] = None
+        is_ended = False
+        try:
+            while True:
+                while not is_ended and len(groups) < self.concurrency:
+                    try:
+                        group = list(islice(source, self.size))
+                    except Exception as error:  # of the source: after the results of what it gave before
+                        failure, group = error, []
+                    if not all(isinstance(value, str) for value in group):
+                        failure, group = TypeError("inkling: values to look up must be texts"), []
+                    is_ended = len(group) == 0
+                    if group:
+                        groups.append(pool.submit(self._group, group, stop))
+                if not groups:
+                    break
+                results, error_of_group = groups.popleft().result()
+                yield from results
+                if error_of_group is not None:
+                    raise error_of_group
+            if failure is not None:
+                raise failure
+        finally:
+            stop.set()
+            pool.shutdown(wait=False)
+
+    def _group(
+        self, values: List[str], stop: threading.Event
+    ) -> Tuple[List[BatchResult[Any]], Optional[InklingError]]:
+        results: List[BatchResult[Any]] = []
+        failures = 0
+        while len(results) < len(values) and not stop.is_set():
+            before = len(results)
+            body = "".join(json.dumps(value) + "\n" for value in values[before:])
+            request = Request(self.path, body.encode(), _NDJSON)
+            last = [time.monotonic()]
+            try:
+                self.transport.once(
+                    request,
+                    self.timeout,
+                    lambda: 0.0 if stop.is_set() else last[0] + self.timeout - time.monotonic(),
+                    lambda response: self._read(response, values, results, last),
+                )
+            except InklingError as error:
+                if len(results) > before:
+                    failures = 0
+                failures += 1
+                if not error.is_passing or failures > self.retries:
+                    return results, error
+                pause = pause_before(failures, error.retry_after)
+                if pause > self.timeout:  # a quota that is used up until midnight
+                    return results, error
+                stop.wait(pause)
+        return results, None
+
+    def _read(
+        self, response: HTTPResponse, values: List[str], results: List[BatchResult[Any]], last: List[float]
+    ) -> None:
+        data = DataState.read(response.headers)
+        require_data(self.required, data, response)
+        if not (response.headers.get("Content-Type") or "").startswith(_NDJSON):
+            raise _unreadable("The answer is not NDJSON")
+        request_id = response.headers.get("X-Request-Id")
+        rest = b""
+        while True:
+            piece = response.read1(65_536)
+            last[0] = time.monotonic()
+            *lines, rest = (rest + piece).split(b"\n")
+            if not piece and parse_json(rest) is not None:
+                lines.append(rest)  # a last line without a newline counts only if it is complete
+            for line in lines:
+                if line.strip():
+                    if len(results) == len(values):
+                        raise _unreadable("The server gave more answers than there were values")
+                    results.append(self._result(values[len(results)], line, request_id, data))
+            if not piece:
+                break
+        response.read()  # closes it, so that its connection is used again
+        if len(results) < len(values):
+            raise InklingError("CONNECTION_FAILED", "The answer ended too early")
+
+    def _result(
+        self, value: str, line: bytes, request_id: Optional[str], data: DataState
+    ) -> BatchResult[Any]:
+        parsed = parse_json(line)
+        if is_problem(parsed):
+            if parsed["code"] == "IP_ADDRESS_NOT_FOUND":
+                return BatchResult(value, data)
+            return BatchResult(value, data, error=problem_error(parsed, request_id))
+        answer = read_answer(self.lookup, parsed, data)
+        if answer is None:
+            raise _unreadable("A line of the answer is neither an answer nor a problem")
+        return BatchResult(value, data, answer)
+
+
+def _unreadable(message: str) -> InklingError:
+    return InklingError("ANSWER_UNREADABLE", message)
+
+
+def read_answer(lookup: str, value: Any, data: DataState) -> Any:
+    """None for other JSON: it has no flags either, which must not be read as "no flag set"."""
+    try:
+        return ANSWERS[lookup].read(value, data)
+    except (AttributeError, KeyError, TypeError):
+        return None
+
+
+def require_data(required: Sequence[str], data: DataState, response: Optional[HTTPResponse]) -> None:
+    if not data.lacks(required):
+        return
+    lacking = ", ".join(name for name in required if name in data.missing)
+    raise InklingError(
+        "DATA_INCOMPLETE",
+        "The server has no data for %s" % lacking
+        if lacking
+        else "It is not known whether the server has all data",
+        answer_status=None if response is None else response.status,
+        request_id=None if response is None else response.headers.get("X-Request-Id"),
+        hint=None
+        if lacking
+        else "the answer has no Inkling-Data-Version header: a proxy removes it, and Inkling-Data-State with it",
+    )

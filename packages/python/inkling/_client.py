@@ -1,0 +1,365 @@
+"""The client: three lookups, of one value or of any number.
+
+Email addresses are sent in the body of a POST, never in a URL: proxies log URLs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import ssl
+import time
+from collections import OrderedDict
+from http.client import HTTPResponse
+from typing import (
+    Any,
+    Generic,
+    Iterable,
+    Iterator,
+    Literal,
+    Mapping,
+    NamedTuple,
+    NoReturn,
+    Optional,
+    Sequence,
+    Tuple,
+    TypeVar,
+    Union,
+    overload,
+)
+from urllib.parse import quote, urlsplit
+
+from ._batch import Batch, BatchResult, read_answer, require_data
+from ._data import DataState
+from ._errors import InklingError, Unavailable, is_problem, problem_error
+from ._generated import DATA_OF, EmailVerdict, Geolocation, Reputation
+from ._transport import Request, Transport, parse_json, unreadable
+
+_U = TypeVar("_U")
+
+_PATHS = {
+    "geolocate": "/v1/ip-intel/geolocate",
+    "reputation": "/v1/ip-intel/reputation",
+    "email": "/v1/user-intel/email",
+}
+_KEY = re.compile(r"ink_(?:live|test)_[0-9A-Za-z]+_[0-9A-Za-z]+")
+
+
+class _Stored(NamedTuple):
+    value: Any
+    data: DataState
+    etag: Optional[str]
+    fresh_until: float
+
+
+class _Cache:
+    """A least-recently-used cache of answers, for as long as Cache-Control allows, then validated by ETag (RFC 9111)."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._entries: "OrderedDict[str, _Stored]" = OrderedDict()
+
+    def find(self, path: str) -> Optional[_Stored]:
+        entry = self._entries.pop(path, None)
+        if entry is not None:
+            self._entries[path] = entry  # now it is the newest
+        return entry
+
+    def store(self, path: str, value: Any, data: DataState, headers: Mapping[str, str]) -> None:
+        self._entries.pop(path, None)
+        control = [part.strip() for part in (headers.get("Cache-Control") or "").lower().split(",")]
+        if self._most == 0 or "no-store" in control:
+            return
+        ages = [re.fullmatch(r'max-age="?([0-9]{1,9})"?', part) for part in control]
+        age = headers.get("Age") or ""
+        longest = 0 if "no-cache" in control else next((int(it.group(1)) for it in ages if it), 0)
+        fresh = longest - (int(age) if re.fullmatch("[0-9]{1,9}", age) else 0)
+        etag = headers.get("ETag")
+        if fresh <= 0 and etag is None:
+            return
+        self._entries[path] = _Stored(value, data, etag, time.monotonic() + max(0, fresh))
+        while len(self._entries) > self._most:
+            try:
+                self._entries.popitem(last=False)
+            except KeyError:  # another thread was first
+                break
+
+
+class Inkling(Generic[_U]):
+    """A client of one server, with one key. One is enough for a process; threads may share it."""
+
+    @overload
+    def __init__(
+        self: "Inkling[NoReturn]",
+        url: str,
+        key: Optional[str],
+        *,
+        on_unavailable: Literal["raise"] = "raise",
+        require: Sequence[str] = (),
+        timeout: float = 3.0,
+        retries: int = 2,
+        cache_entries: int = 1_000,
+        tls: Optional[ssl.SSLContext] = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: "Inkling[Unavailable]",
+        url: str,
+        key: Optional[str],
+        *,
+        on_unavailable: Literal["allow", "deny"],
+        require: Sequence[str] = (),
+        timeout: float = 3.0,
+        retries: int = 2,
+        cache_entries: int = 1_000,
+        tls: Optional[ssl.SSLContext] = None,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        url: str,
+        key: Optional[str],
+        *,
+        on_unavailable: str = "raise",
+        require: Sequence[str] = (),
+        timeout: float = 3.0,
+        retries: int = 2,
+        cache_entries: int = 1_000,
+        tls: Optional[ssl.SSLContext] = None,
+    ) -> None:
+        base = urlsplit(_text("url", url))
+        if base.scheme not in ("http", "https") or not base.hostname or not base.netloc.isascii():
+            raise _wrong("url", "must be the server's address, such as http://127.0.0.1:8080")
+        if base.username is not None or base.query or base.fragment:
+            raise _wrong("url", "must hold no user name, query or fragment")
+        if key is not None and not (isinstance(key, str) and _KEY.fullmatch(key)):
+            raise _wrong("key", "must be a whole key, ink_live_… or ink_test_…, or None if a proxy adds it")
+        if on_unavailable not in ("raise", "allow", "deny"):
+            raise _wrong("on_unavailable", 'must be "raise", "allow" or "deny"')
+        self.on_unavailable = on_unavailable
+        # Is the key one of the sandbox, with the fixed answers of docs/sandbox.md?
+        self.is_sandbox = key is not None and key.startswith("ink_test_")
+        self._require = _names(require, [name for names in DATA_OF.values() for name in names])
+        self._timeout = _seconds(timeout)
+        self._retries = _whole("retries", retries, 0, 20)
+        self._cache = _Cache(_whole("cache_entries", cache_entries, 0, 10_000_000))
+        self._transport = Transport(base, key, tls)
+
+    def close(self) -> None:
+        """Closes idle connections; the client can still be used."""
+        self._transport.close()
+
+    def __enter__(self) -> "Inkling[_U]":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def geolocate(
+        self,
+        ip: str,
+        *,
+        evidence: bool = False,
+        network: bool = False,
+        subject: bool = False,
+        require: Optional[Sequence[str]] = None,
+        timeout: Optional[float] = None,
+    ) -> Union[Geolocation, _U, None]:
+        """Where an address is: one IPv4 or IPv6 address, or "me". None for a public one whose place is unknown."""
+        query = _query(evidence, network, subject)
+        try:
+            return self._address("geolocate", ip, query, require, timeout)
+        except InklingError as error:
+            if error.code == "IP_ADDRESS_NOT_FOUND":
+                return None
+            return self._settle(error)
+
+    def reputation(
+        self,
+        ip: str,
+        *,
+        evidence: bool = False,
+        network: bool = False,
+        subject: bool = False,
+        require: Optional[Sequence[str]] = None,
+        timeout: Optional[float] = None,
+    ) -> Union[Reputation, _U]:
+        """Whether an address can be trusted: one IPv4 or IPv6 address, or "me"."""
+        query = _query(evidence, network, subject)
+        try:
+            return self._address("reputation", ip, query, require, timeout)
+        except InklingError as error:
+            return self._settle(error)
+
+    def email(
+        self,
+        address: str,
+        *,
+        evidence: bool = False,
+        checks: Sequence[str] = (),
+        require: Optional[Sequence[str]] = None,
+        timeout: Optional[float] = None,
+    ) -> Union[EmailVerdict, _U]:
+        """Whether an email address is valid, and whether it is disposable. Invalid syntax is an answer, not an error."""
+        query = _query(evidence, checks=checks)
+        required = self._required("email", require)
+        body = json.dumps({"values": [_text("address", address)]}).encode()
+
+        def read(response: HTTPResponse) -> EmailVerdict:
+            value = parse_json(response.read())
+            answers = value.get("answers") if isinstance(value, dict) else None
+            answer = answers[0] if isinstance(answers, list) and answers else None
+            if is_problem(answer):
+                raise problem_error(answer, response.headers.get("X-Request-Id"))
+            return self._answer("email", answer, required, response)
+
+        try:
+            request = Request(_PATHS["email"] + query, body)
+            return self._transport.send(request, self._limit(timeout), self._retries, read)
+        except InklingError as error:
+            return self._settle(error)
+
+    @overload
+    def batch(
+        self, lookup: Literal["geolocate"], values: Iterable[str], **options: Any
+    ) -> Iterator[BatchResult[Geolocation]]: ...
+
+    @overload
+    def batch(
+        self, lookup: Literal["reputation"], values: Iterable[str], **options: Any
+    ) -> Iterator[BatchResult[Reputation]]: ...
+
+    @overload
+    def batch(
+        self, lookup: Literal["email"], values: Iterable[str], **options: Any
+    ) -> Iterator[BatchResult[EmailVerdict]]: ...
+
+    def batch(
+        self,
+        lookup: str,
+        values: Iterable[str],
+        *,
+        evidence: bool = False,
+        network: bool = False,
+        subject: bool = False,
+        checks: Sequence[str] = (),
+        require: Optional[Sequence[str]] = None,
+        timeout: float = 30.0,
+        size: int = 1_000,
+        concurrency: int = 4,
+    ) -> Iterator[BatchResult[Any]]:
+        """Looks up any number of values, in order, and reads no more of them than it sends.
+
+        Yields one result for each value: its answer, or the error of that value alone. Raises while iterating when a
+        request fails for good, whatever `on_unavailable` is. `timeout` is the longest silence of the server.
+        """
+        if lookup not in _PATHS:
+            raise _wrong("lookup", "must be geolocate, reputation or email")
+        if isinstance(values, str):
+            raise TypeError("inkling: values must be an iterable of texts, such as a list")
+        return Batch(
+            self._transport,
+            lookup,
+            _PATHS[lookup] + _query(evidence, network, subject, checks),
+            self._required(lookup, require),
+            self._retries,
+            _seconds(timeout),
+            _whole("size", size, 1, 1_000),
+            _whole("concurrency", concurrency, 1, 64),
+        ).results(values)
+
+    def _address(
+        self, lookup: str, ip: str, query: str, require: Optional[Sequence[str]], timeout: Optional[float]
+    ) -> Any:
+        required = self._required(lookup, require)
+        limit = self._limit(timeout)
+        path = "%s/%s%s" % (_PATHS[lookup], quote(_text("ip", ip), safe="", errors="replace"), query)
+        stored = self._cache.find(path)
+        if stored and time.monotonic() < stored.fresh_until and not stored.data.lacks(required):
+            return read_answer(lookup, json.loads(stored.value), stored.data)
+
+        def read(response: HTTPResponse) -> Any:
+            body = response.read()
+            data = DataState.read(response.headers)
+            if response.status == 304 and stored is not None:
+                body = stored.value
+                if data.version is None:
+                    data = stored.data  # a cache on the way may send fewer headers
+            answer = self._answer(lookup, parse_json(body), (), response, data)
+            self._cache.store(path, body, data, response.headers)
+            require_data(required, data, response)
+            return answer
+
+        request = Request(path, etag=stored.etag if stored else None)
+        return self._transport.send(request, limit, self._retries, read)
+
+    def _answer(
+        self,
+        lookup: str,
+        value: Any,
+        required: Sequence[str],
+        response: HTTPResponse,
+        state: Optional[DataState] = None,
+    ) -> Any:
+        data = state or DataState.read(response.headers)
+        answer = read_answer(lookup, value, data)
+        if answer is None:
+            what = "JSON of something else" if value is not None else "not JSON"
+            raise unreadable(response, "The answer is %s" % what)
+        require_data(required, data, response)
+        return answer
+
+    def _required(self, lookup: str, require: Optional[Sequence[str]]) -> Tuple[str, ...]:
+        of_lookup = DATA_OF[lookup]
+        if require is not None:
+            return _names(require, of_lookup)
+        return tuple(name for name in self._require if name in of_lookup)
+
+    def _limit(self, timeout: Optional[float]) -> float:
+        return self._timeout if timeout is None else _seconds(timeout)
+
+    def _settle(self, error: InklingError) -> Any:
+        if self.on_unavailable == "raise" or not error.is_unavailable:
+            raise error
+        return Unavailable(self.on_unavailable, error)
+
+
+def _wrong(name: str, what: str) -> ValueError:
+    return ValueError("inkling: %s %s" % (name, what))
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("inkling: %s must be a text, not %s" % (name, type(value).__name__))
+    return value
+
+
+def _whole(name: str, value: int, least: int, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise _wrong(name, "must be a whole number from %d to %d" % (least, most))
+    return value
+
+
+def _seconds(value: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.001 <= value <= 3_600:
+        raise _wrong("timeout", "must be seconds, from 0.001 to 3600")
+    return float(value)
+
+
+def _names(value: Sequence[str], allowed: Sequence[str]) -> Tuple[str, ...]:
+    """A name that no data has would never be missing: it is refused."""
+    if isinstance(value, str) or not all(name in allowed for name in value):
+        raise _wrong("require", "must be a list; here it may hold %s" % ", ".join(allowed))
+    return tuple(value)
+
+
+def _query(
+    evidence: bool = False, network: bool = False, subject: bool = False, checks: Sequence[str] = ()
+) -> str:
+    if isinstance(checks, str) or not all(check == "mx" for check in checks):
+        raise _wrong("checks", 'must be a list; it may hold "mx"')
+    chosen = (("evidence", evidence), ("network", network), ("subject", subject))
+    included = ",".join(name for name, is_chosen in chosen if is_chosen)
+    parts = ["include=" + included] if included else []
+    return "?" + "&".join([*parts, "checks=mx"] if checks else parts) if parts or checks else ""

@@ -1,0 +1,118 @@
+"""The error of lookups, and the result of a lookup when the service is unavailable.
+
+Messages never quote a key, an address or an email address: errors end up in logs.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Mapping, Optional, TypeVar, Union
+
+from ._generated import HINTS, MEMBERS
+
+# Worth a retry; others fail again.
+_PASSING_STATUSES = frozenset((429, 500, 502, 503, 504))
+_UNREACHED_CODES = frozenset(("CONNECTION_FAILED", "TIMED_OUT"))
+# No answer, although the request and the options are right. A form should keep working with a key that has expired,
+# and nothing is known about the addresses of health probes and of colleagues in a VPN.
+_UNAVAILABLE_CODES = frozenset(("ANSWER_UNREADABLE", "DATA_INCOMPLETE", "KEY_EXPIRED", "IP_ADDRESS_RESERVED"))
+
+
+class InklingError(Exception):
+    """A lookup failed. Decide by `code`; the message and `hint` are for people."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        answer_status: Optional[int] = None,
+        request_id: Optional[str] = None,
+        retry_after: Optional[float] = None,
+        hint: Optional[str] = None,
+    ) -> None:
+        super().__init__(code, message)  # both, so that it can be pickled
+        self.code = code
+        # Of the HTTP response, if there was one.
+        self.answer_status = answer_status
+        # As in the server's log.
+        self.request_id = request_id
+        # Seconds, from the server's Retry-After.
+        self.retry_after = retry_after
+        # What to do about it.
+        self.hint = hint or HINTS.get(code, "look this code up in the server's docs/errors.md")
+
+    def __str__(self) -> str:
+        return "%s (%s)" % (self.args[1], self.code)
+
+    @property
+    def is_unreached(self) -> bool:
+        """Was there no response, or not all of one?"""
+        return self.code in _UNREACHED_CODES
+
+    @property
+    def is_passing(self) -> bool:
+        """May the same request succeed a little later?"""
+        return self.is_unreached or self.answer_status in _PASSING_STATUSES
+
+    @property
+    def is_unavailable(self) -> bool:
+        """Can there be no answer, although the request is right? `on_unavailable` applies to these."""
+        return self.code in _UNAVAILABLE_CODES or self.is_passing
+
+
+def is_problem(value: Any) -> bool:
+    """A problem document (RFC 9457), alone or in place of one value's answer. Answers have no code and no status."""
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("code"), str)
+        and isinstance(value.get("status"), int)
+        and isinstance(value.get("title"), str)
+    )
+
+
+def problem_error(
+    problem: Mapping[str, Any], request_id: Optional[str] = None, retry_after: Optional[float] = None
+) -> InklingError:
+    detail = problem.get("detail")
+    own_id = problem.get("request_id")
+    return InklingError(
+        problem["code"],
+        "%s: %s" % (problem["title"], detail) if isinstance(detail, str) else problem["title"],
+        answer_status=problem["status"],
+        request_id=own_id if isinstance(own_id, str) else request_id,
+        retry_after=retry_after,
+    )
+
+
+class Unavailable:
+    """No answer. With "deny", reading a member of an answer raises the error behind it; with "allow" it is None."""
+
+    available = False
+
+    def __init__(self, verdict: str, error: InklingError) -> None:
+        # The client's `on_unavailable`: "allow" or "deny".
+        self.verdict = verdict
+        # Why there is no answer.
+        self.error = error
+
+    def __getattr__(self, name: str) -> None:
+        if name not in MEMBERS:
+            raise AttributeError(name)
+        if self.verdict == "deny":
+            raise self.error
+
+    def __repr__(self) -> str:
+        return "Unavailable(%r, %s)" % (self.verdict, self.error.code)
+
+
+_T = TypeVar("_T")
+
+
+def denies(answer: Union[_T, Unavailable, None], refuses: Callable[[_T], object]) -> bool:
+    """Should the visitor be refused? `refuses` decides on an answer, the client's `on_unavailable` without one.
+
+    None, for an address without a place, is never refused.
+    """
+    if isinstance(answer, Unavailable):
+        return answer.verdict == "deny"
+    return answer is not None and bool(refuses(answer))

@@ -1,0 +1,357 @@
+# Made by scripts/python-members.ts from the OpenAPI document. Do not edit.
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple, TypeVar
+
+from ._data import DataState
+
+_T = TypeVar("_T")
+
+
+def _if_there(value: Any, read: Callable[[Any], _T]) -> Optional[_T]:
+    return None if value is None else read(value)
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError("a flag must be true or false")
+    return value
+
+
+SERVER_CODES: Tuple[str, ...] = ("PATH_INVALID", "PARAMETER_INVALID", "IP_ADDRESS_INVALID", "IP_ADDRESS_RESERVED", "HOST_INVALID", "BATCH_INVALID", "VALUE_INVALID", "KEY_MISSING", "KEY_INVALID", "KEY_EXPIRED", "SCOPE_REQUIRED", "SOURCE_NOT_ALLOWED", "VISITOR_DENIED", "PATH_NOT_FOUND", "IP_ADDRESS_NOT_FOUND", "METHOD_NOT_ALLOWED", "CONTENT_TOO_LARGE", "CONTENT_TYPE_INVALID", "SANDBOX_VALUE_REQUIRED", "RATE_LIMITED", "TOO_MANY_STREAMS", "QUOTA_EXCEEDED", "INTERNAL", "DATA_NOT_LOADED", "KEYS_NOT_LOADED")
+CLIENT_CODES: Tuple[str, ...] = ("CONNECTION_FAILED", "TIMED_OUT", "ANSWER_UNREADABLE", "DATA_INCOMPLETE")
+HINTS: Dict[str, str] = {
+    "PATH_INVALID": "send the value as it is: this client escapes it",
+    "PARAMETER_INVALID": "this server does not offer what was asked for: look at its version",
+    "IP_ADDRESS_INVALID": "send one IPv4 or IPv6 address without port, prefix, zone or brackets",
+    "IP_ADDRESS_RESERVED": "no visitor from the internet has this address: behind a proxy, take the visitor's from its header",
+    "HOST_INVALID": "something between here and the server changes the Host header; look at `url`",
+    "BATCH_INVALID": "the server does not understand this client: look at their versions",
+    "VALUE_INVALID": "a value must be a text of at most 64 KiB",
+    "KEY_MISSING": "something between here and the server removes the Authorization header; with `key=None` it has to add it",
+    "KEY_INVALID": "compare the key with `inkling keys list` on the server",
+    "KEY_EXPIRED": "make a new key with `inkling keys create`, or `inkling keys rotate` before the next one expires",
+    "SCOPE_REQUIRED": "make a key with this scope: `inkling keys create --scopes geolocate,reputation,email`",
+    "SOURCE_NOT_ALLOWED": "the key is bound to networks: `inkling keys list` on the server shows them",
+    "VISITOR_DENIED": "`deny` of /v1/forward-auth names a flag of this visitor",
+    "PATH_NOT_FOUND": "is `url` the address of the server, without a path of the API?",
+    "IP_ADDRESS_NOT_FOUND": "no data has a place for this address",
+    "METHOD_NOT_ALLOWED": "the server is older than this client, or something in between refuses POST",
+    "CONTENT_TOO_LARGE": "ask about fewer values in one request",
+    "CONTENT_TYPE_INVALID": "the server does not understand this client: look at their versions",
+    "SANDBOX_VALUE_REQUIRED": "a sandbox key (ink_test_…) is in use: configure one that begins with ink_live_",
+    "RATE_LIMITED": "ask more slowly, or give the key a higher rate: `inkling keys create --rate`",
+    "TOO_MANY_STREAMS": "send more values in each stream, or end some",
+    "QUOTA_EXCEEDED": "wait until midnight UTC, or give the key a higher quota",
+    "INTERNAL": "the server's log holds the cause under the request's id",
+    "DATA_NOT_LOADED": "run `inkling data update` on the server; `inkling data status` says what is missing",
+    "KEYS_NOT_LOADED": "the server has not reached its database since it started: run `inkling doctor` there",
+    "CONNECTION_FAILED": "is the server running, and is `url` its address? `__cause__` holds the error behind it",
+    "TIMED_OUT": "raise `timeout`, or look at the server's load",
+    "ANSWER_UNREADABLE": "what answered is not Inkling: look at `url`, and at the proxy in front of the server",
+    "DATA_INCOMPLETE": "`require` names it: run `inkling data update` on the server; `inkling data status` says what is missing",
+}
+# What the answer of each lookup can be incomplete in.
+DATA_OF: Dict[str, Tuple[str, ...]] = {
+    "geolocate": ("geolocation",),
+    "reputation": ("is_abuser", "is_proxy", "is_tor_exit",),
+    "email": ("disposable",),
+}
+# Of any answer.
+MEMBERS = frozenset(("checks", "city", "continent", "country", "data", "disposable", "evidence", "evidence_truncated", "ip", "is_abuser", "is_proxy", "is_tor_exit", "json", "location", "network", "postal", "prefix", "providers", "registered_country", "subdivisions", "valid"))
+
+
+@dataclass(frozen=True)
+class City:
+    name: Optional[str] = None
+
+    @classmethod
+    def read(cls, it: Any) -> "City":
+        return cls(
+            name=it.get("name"),
+        )
+
+
+@dataclass(frozen=True)
+class Continent:
+    # Known: AF, AN, AS, EU, NA, OC, SA.
+    code: Optional[str] = None
+    name: Optional[str] = None
+
+    @classmethod
+    def read(cls, it: Any) -> "Continent":
+        return cls(
+            code=it.get("code"),
+            name=it.get("name"),
+        )
+
+
+@dataclass(frozen=True)
+class Country:
+    # ISO 3166-1 alpha-2; XK is Kosovo
+    iso_code: Optional[str] = None
+    name: Optional[str] = None
+
+    @classmethod
+    def read(cls, it: Any) -> "Country":
+        return cls(
+            iso_code=it.get("iso_code"),
+            name=it.get("name"),
+        )
+
+
+@dataclass(frozen=True)
+class Location:
+    # Whole kilometres, 67 % confidence
+    accuracy_radius: Optional[int] = None
+    latitude: Optional[float] = None
+    longitude: Optional[float] = None
+    # IANA name
+    time_zone: Optional[str] = None
+
+    @classmethod
+    def read(cls, it: Any) -> "Location":
+        return cls(
+            accuracy_radius=it.get("accuracy_radius"),
+            latitude=it.get("latitude"),
+            longitude=it.get("longitude"),
+            time_zone=it.get("time_zone"),
+        )
+
+
+@dataclass(frozen=True)
+class Postal:
+    code: Optional[str] = None
+
+    @classmethod
+    def read(cls, it: Any) -> "Postal":
+        return cls(
+            code=it.get("code"),
+        )
+
+
+@dataclass(frozen=True)
+class Subdivision:
+    # The part after the hyphen of ISO 3166-2
+    iso_code: Optional[str] = None
+    name: Optional[str] = None
+
+    @classmethod
+    def read(cls, it: Any) -> "Subdivision":
+        return cls(
+            iso_code=it.get("iso_code"),
+            name=it.get("name"),
+        )
+
+
+@dataclass(frozen=True)
+class Network:
+    """Whose network an address is (docs/api.md)."""
+
+    # The largest network around the address of which all this holds
+    prefix: str
+    # Known: hosting, isp, mobile, education, government, business, unknown.
+    kind: str
+    # Do many people come from one address, as published?
+    shared: bool
+    # What operators publish about it. New ones may come.
+    # Known: cdn, crawler, mail_sender, relay, resolver.
+    services: Tuple[str, ...]
+    # The autonomous system that announces it
+    asn: Optional[int] = None
+    # Of that system
+    organization: Optional[str] = None
+
+    @classmethod
+    def read(cls, it: Any) -> "Network":
+        return cls(
+            prefix=it["prefix"],
+            kind=it["kind"],
+            shared=_flag(it["shared"]),
+            services=tuple(it["services"]),
+            asn=it.get("asn"),
+            organization=it.get("organization"),
+        )
+
+
+@dataclass(frozen=True)
+class EvidenceEntry:
+    """One thing that the answer rests on (docs/evidence.md). New members, labels and effects may come."""
+
+    # A feed of /v1/status; `override`, `inkling` and a few more are no feeds
+    feed: str
+    # What the feed knows, as in `vpn` or `relay`
+    label: str
+    # Known: sets, removes, fills, label, mutes.
+    effect: str
+    # Known: is_abuser, is_proxy, is_tor_exit, disposable.
+    flags: Optional[Tuple[str, ...]] = None
+    # Members of the answer that it filled in
+    members: Optional[Tuple[str, ...]] = None
+    # Of an override
+    id: Optional[str] = None
+    # The feed that an override mutes
+    mutes: Optional[str] = None
+    did_you_mean: Optional[str] = None
+    weight: Optional[float] = None
+    why: Optional[str] = None
+    network: Optional[str] = None
+    domain: Optional[str] = None
+    mail_host: Optional[str] = None
+    fetched_at: Optional[str] = None
+    published_at: Optional[str] = None
+
+    @classmethod
+    def read(cls, it: Any) -> "EvidenceEntry":
+        return cls(
+            feed=it["feed"],
+            label=it["label"],
+            effect=it["effect"],
+            flags=_if_there(it.get("flags"), lambda value: tuple(value)),
+            members=_if_there(it.get("members"), lambda value: tuple(value)),
+            id=it.get("id"),
+            mutes=it.get("mutes"),
+            did_you_mean=it.get("did_you_mean"),
+            weight=it.get("weight"),
+            why=it.get("why"),
+            network=it.get("network"),
+            domain=it.get("domain"),
+            mail_host=it.get("mail_host"),
+            fetched_at=it.get("fetched_at"),
+            published_at=it.get("published_at"),
+        )
+
+
+@dataclass(frozen=True)
+class Geolocation:
+    """Every member is always there; what is not known of it is left out, never null, empty or 0."""
+
+    city: City
+    continent: Continent
+    # Where the user is
+    country: Country
+    location: Location
+    postal: Postal
+    # Where the block of addresses is registered
+    registered_country: Country
+    # From largest to smallest
+    subdivisions: Tuple[Subdivision, ...]
+    # Only with `include=subject`: in normal form, IPv4 unwrapped
+    ip: Optional[str] = None
+    # Only with `include=subject`: the network that the data has this answer for
+    prefix: Optional[str] = None
+    # Only with `include=network`; null where the release has no such data
+    network: Optional[Network] = None
+    # Only with `include=evidence`
+    evidence: Optional[Tuple[EvidenceEntry, ...]] = None
+    # There were more entries than fit
+    evidence_truncated: Optional[bool] = None
+    # As the server sent it.
+    json: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    # How complete the data behind it is.
+    data: DataState = field(default=DataState(), compare=False, repr=False)
+
+    @classmethod
+    def read(cls, it: Any, data: DataState) -> "Geolocation":
+        return cls(
+            city=City.read(it["city"]),
+            continent=Continent.read(it["continent"]),
+            country=Country.read(it["country"]),
+            location=Location.read(it["location"]),
+            postal=Postal.read(it["postal"]),
+            registered_country=Country.read(it["registered_country"]),
+            subdivisions=tuple(Subdivision.read(item) for item in it["subdivisions"]),
+            ip=it.get("ip"),
+            prefix=it.get("prefix"),
+            network=_if_there(it.get("network"), lambda value: Network.read(value)),
+            evidence=_if_there(it.get("evidence"), lambda value: tuple(EvidenceEntry.read(item) for item in value)),
+            evidence_truncated=_if_there(it.get("evidence_truncated"), lambda value: _flag(value)),
+            json=it,
+            data=data,
+        )
+
+
+@dataclass(frozen=True)
+class Reputation:
+    is_abuser: bool
+    is_proxy: bool
+    is_tor_exit: bool
+    # Only with `include=subject`: in normal form, IPv4 unwrapped
+    ip: Optional[str] = None
+    # Only with `include=subject`: the network that the data has this answer for
+    prefix: Optional[str] = None
+    # Only with `include=network`; null where the release has no such data
+    network: Optional[Network] = None
+    # Only with `include=evidence`
+    evidence: Optional[Tuple[EvidenceEntry, ...]] = None
+    # There were more entries than fit
+    evidence_truncated: Optional[bool] = None
+    # As the server sent it.
+    json: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    # How complete the data behind it is.
+    data: DataState = field(default=DataState(), compare=False, repr=False)
+
+    @classmethod
+    def read(cls, it: Any, data: DataState) -> "Reputation":
+        return cls(
+            is_abuser=_flag(it["is_abuser"]),
+            is_proxy=_flag(it["is_proxy"]),
+            is_tor_exit=_flag(it["is_tor_exit"]),
+            ip=it.get("ip"),
+            prefix=it.get("prefix"),
+            network=_if_there(it.get("network"), lambda value: Network.read(value)),
+            evidence=_if_there(it.get("evidence"), lambda value: tuple(EvidenceEntry.read(item) for item in value)),
+            evidence_truncated=_if_there(it.get("evidence_truncated"), lambda value: _flag(value)),
+            json=it,
+            data=data,
+        )
+
+
+@dataclass(frozen=True)
+class Checks:
+    """Only with `checks=mx`"""
+
+    # Known: found, implicit, none, null, nxdomain, timeout, failed, busy, skipped.
+    mx: str
+
+    @classmethod
+    def read(cls, it: Any) -> "Checks":
+        return cls(
+            mx=it["mx"],
+        )
+
+
+@dataclass(frozen=True)
+class EmailVerdict:
+    # Could it receive mail from the internet, as far as its text tells?
+    valid: bool
+    disposable: bool
+    # The entry that matched, then the service that runs it; empty when not disposable
+    providers: Tuple[str, ...]
+    # Only with `checks=mx`
+    checks: Optional[Checks] = None
+    # Only with `include=evidence`
+    evidence: Optional[Tuple[EvidenceEntry, ...]] = None
+    # There were more entries than fit
+    evidence_truncated: Optional[bool] = None
+    # As the server sent it.
+    json: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    # How complete the data behind it is.
+    data: DataState = field(default=DataState(), compare=False, repr=False)
+
+    @classmethod
+    def read(cls, it: Any, data: DataState) -> "EmailVerdict":
+        return cls(
+            valid=_flag(it["valid"]),
+            disposable=_flag(it["disposable"]),
+            providers=tuple(it["providers"]),
+            checks=_if_there(it.get("checks"), lambda value: Checks.read(value)),
+            evidence=_if_there(it.get("evidence"), lambda value: tuple(EvidenceEntry.read(item) for item in value)),
+            evidence_truncated=_if_there(it.get("evidence_truncated"), lambda value: _flag(value)),
+            json=it,
+            data=data,
+        )
+
+
+ANSWERS: Dict[str, Any] = {"geolocate": Geolocation, "reputation": Reputation, "email": EmailVerdict}

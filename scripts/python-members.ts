@@ -1,0 +1,207 @@
+// python-members.ts: makes packages/python/inkling/_generated.py: error codes, and the answers as dataclasses.
+//
+// run  npx bun scripts/python-members.ts
+// in   the OpenAPI document; what it does not have, the hints and what data an answer needs, from the TypeScript client
+// out  one class for each object of an answer; a member that may be omitted is Optional
+// note test/python-client.test.ts fails when the file is not current
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DATA_OF } from "../packages/client/src/data-state.ts";
+import { HINTS } from "../packages/client/src/errors.ts";
+import { openApiJson } from "../packages/server/src/openapi/public.ts";
+
+export const OUT = join(import.meta.dirname, "../packages/python/inkling/_generated.py");
+
+interface Schema {
+  readonly $ref?: string;
+  readonly type?: string;
+  readonly enum?: readonly string[];
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+}
+
+const ANSWERS = { geolocate: "Geolocation", reputation: "Reputation", email: "EmailVerdict" } as const;
+const PROBLEM = "Problem";
+
+/** Where Python's options have other names. */
+const OWN_HINTS: Readonly<Record<string, string>> = {
+  IP_ADDRESS_RESERVED:
+    "no visitor from the internet has this address: behind a proxy, take the visitor's from its header",
+  KEY_MISSING:
+    "something between here and the server removes the Authorization header; with `key=None` it has to add it",
+  CONNECTION_FAILED: "is the server running, and is `url` its address? `__cause__` holds the error behind it",
+  TIMED_OUT: "raise `timeout`, or look at the server's load",
+};
+/** Of middleware, which this client has not. */
+const UNUSED = ["ADDRESS_UNKNOWN"];
+
+const SCALARS: Readonly<Record<string, string>> = {
+  string: "str",
+  boolean: "bool",
+  integer: "int",
+  number: "float",
+};
+
+const quoted = (texts: readonly string[]) => texts.map((text) => JSON.stringify(text)).join(", ");
+const className = (member: string) => member[0]!.toUpperCase() + member.slice(1);
+
+/** A member's type, and the expression that reads it; what is read from other JSON raises an error. */
+interface Kind {
+  readonly type: string;
+  readonly read: (value: string) => string;
+}
+
+class Classes {
+  readonly texts = new Map<string, string>();
+  private readonly schemas: Readonly<Record<string, Schema>>;
+
+  constructor(schemas: Readonly<Record<string, Schema>>) {
+    this.schemas = schemas;
+  }
+
+  /** Writes a class after those that it uses. */
+  add(name: string, schema: Schema): void {
+    if (this.texts.has(name)) return;
+    const { properties = {}, required = [], description } = schema;
+    const isAnswer = Object.values<string>(ANSWERS).includes(name);
+    const rows = Object.entries(properties)
+      .map(([member, it]) => ({
+        member,
+        it,
+        kind: this.kindOf(member, it),
+        isThere: required.includes(member),
+      }))
+      .sort((a, b) => Number(b.isThere) - Number(a.isThere));
+    const fields = rows.flatMap(({ member, it, kind, isThere }) => {
+      const known = it.enum ?? it.items?.enum;
+      const comments = [it.description, known && `Known: ${known.join(", ")}.`].filter(Boolean);
+      const type = isThere || kind.type.startsWith("Optional") ? kind.type : `Optional[${kind.type}]`;
+      return [
+        ...comments.map((comment) => `    # ${comment}`),
+        `    ${member}: ${type}${isThere ? "" : " = None"}`,
+      ];
+    });
+    const reads = rows.map(({ member, kind, isThere }) => {
+      const value = isThere ? `it["${member}"]` : `it.get("${member}")`;
+      const read = kind.read("value");
+      if (read === "value") return `            ${member}=${value},`;
+      return `            ${member}=${isThere ? kind.read(value) : `_if_there(${value}, lambda value: ${read})`},`;
+    });
+    const own = [
+      "    # As the server sent it.",
+      "    json: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)",
+      "    # How complete the data behind it is.",
+      "    data: DataState = field(default=DataState(), compare=False, repr=False)",
+    ];
+    const text = [
+      "@dataclass(frozen=True)",
+      `class ${name}:`,
+      ...(description === undefined ? [] : [`    """${description}"""`, ""]),
+      ...fields,
+      ...(isAnswer ? own : []),
+      "",
+      "    @classmethod",
+      `    def read(cls, it: Any${isAnswer ? ", data: DataState" : ""}) -> "${name}":`,
+      "        return cls(",
+      ...reads,
+      ...(isAnswer ? ["            json=it,", "            data=data,"] : []),
+      "        )",
+    ].join("\n");
+    if (this.texts.has(name)) throw new Error(`two classes would be ${name}`);
+    this.texts.set(name, text);
+  }
+
+  private kindOf(member: string, schema: Schema): Kind {
+    const { $ref, type, items, anyOf } = schema;
+    if ($ref !== undefined) {
+      const name = $ref.split("/").at(-1)!;
+      this.add(name, this.schemas[name]!);
+      return { type: name, read: (value) => `${name}.read(${value})` };
+    }
+    const other = anyOf?.filter((one) => one.type !== "null");
+    if (other?.length === 1) {
+      const kind = this.kindOf(member, other[0]!);
+      return { ...kind, type: `Optional[${kind.type}]` };
+    }
+    if (type === "array" && items !== undefined) {
+      const kind = this.kindOf(member.replace(/s$/, ""), items);
+      const read = (value: string) =>
+        kind.read("item") === "item" ? `tuple(${value})` : `tuple(${kind.read("item")} for item in ${value})`;
+      return { type: `Tuple[${kind.type}, ...]`, read };
+    }
+    if (type === "object") {
+      const name = className(member);
+      this.add(name, schema);
+      return { type: name, read: (value) => `${name}.read(${value})` };
+    }
+    const scalar = SCALARS[type ?? ""];
+    if (scalar === undefined) throw new Error(`${member}: no Python type for ${JSON.stringify(schema)}`);
+    return { type: scalar, read: (value) => (scalar === "bool" ? `_flag(${value})` : value) };
+  }
+}
+
+/** The module's text. */
+export function pythonMembers(): string {
+  const schemas: Readonly<Record<string, Schema>> = JSON.parse(openApiJson("")).components.schemas;
+  const classes = new Classes(schemas);
+  for (const name of Object.values(ANSWERS)) classes.add(name, schemas[name]!);
+  const serverCodes = schemas[PROBLEM]?.properties?.code?.enum ?? [];
+  const clientCodes = Object.keys(HINTS).filter(
+    (code) => !serverCodes.includes(code) && !UNUSED.includes(code),
+  );
+  const members = Object.values(ANSWERS).flatMap((name) => Object.keys(schemas[name]?.properties ?? {}));
+  const hints = [...serverCodes, ...clientCodes].map((code) => {
+    const hint = OWN_HINTS[code] ?? HINTS[code];
+    if (hint === undefined) throw new Error(`${code} has no hint`);
+    return `    ${JSON.stringify(code)}: ${JSON.stringify(hint)},`;
+  });
+  return [
+    "# Made by scripts/python-members.ts from the OpenAPI document. Do not edit.",
+    "from __future__ import annotations",
+    "",
+    "from dataclasses import dataclass, field",
+    "from typing import Any, Callable, Dict, Mapping, Optional, Tuple, TypeVar",
+    "",
+    "from ._data import DataState",
+    "",
+    '_T = TypeVar("_T")',
+    "",
+    "",
+    "def _if_there(value: Any, read: Callable[[Any], _T]) -> Optional[_T]:",
+    "    return None if value is None else read(value)",
+    "",
+    "",
+    "def _flag(value: Any) -> bool:",
+    "    if not isinstance(value, bool):",
+    '        raise TypeError("a flag must be true or false")',
+    "    return value",
+    "",
+    "",
+    `SERVER_CODES: Tuple[str, ...] = (${quoted(serverCodes)})`,
+    `CLIENT_CODES: Tuple[str, ...] = (${quoted(clientCodes)})`,
+    "HINTS: Dict[str, str] = {",
+    ...hints,
+    "}",
+    "# What the answer of each lookup can be incomplete in.",
+    "DATA_OF: Dict[str, Tuple[str, ...]] = {",
+    ...Object.entries(DATA_OF).map(([lookup, names]) => `    "${lookup}": (${quoted(names)},),`),
+    "}",
+    "# Of any answer.",
+    `MEMBERS = frozenset((${quoted([...new Set([...members, "json", "data"])].sort())}))`,
+    "",
+    "",
+    [...classes.texts.values()].join("\n\n\n"),
+    "",
+    "",
+    `ANSWERS: Dict[str, Any] = {${Object.entries(ANSWERS)
+      .map(([lookup, name]) => `"${lookup}": ${name}`)
+      .join(", ")}}`,
+    "",
+  ].join("\n");
+}
+
+if (import.meta.main) writeFileSync(OUT, pythonMembers());
