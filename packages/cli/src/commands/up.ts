@@ -2,6 +2,7 @@
 
 import type { LoadedRelease } from "@inkling/engine";
 import { findUsable, openRelease, openServable } from "@inkling/release-store";
+import { HAS_SEEDS } from "@inkling/release-store/program";
 import type { Command } from "commander";
 import { type Settings, shown } from "../config/settings.ts";
 import { banner } from "../runtime/banner.ts";
@@ -106,16 +107,16 @@ function mirrorMayFill({ manifest }: LoadedRelease, { mirror }: Settings): boole
   return mirror !== undefined && manifest.missing.length > 0;
 }
 
-/** Publishers are called later, in the background: the first answer does not wait for the internet. */
+/** With seeds publishers are called later, in the background: the first answer does not wait for the internet. */
 async function buildFirst(settings: Settings, { terminal, stopper }: Context): Promise<LoadedRelease> {
   terminal.err(`Building data in ${settings.dataDir} ${sourceText(settings)}.\n`);
-  await build(settings, terminal, stopper.signal, { fetch: false });
+  await build(settings, terminal, stopper.signal, { fetch: !HAS_SEEDS });
   if (stopper.signal.aborted) throw new Stopped("the release is built, `npx @inkling/cli up` serves it");
   return openServable(settings.dataDir);
 }
 
 export function sourceText(settings: Settings): string {
-  return settings.mirror !== undefined
-    ? `from the mirror ${shown("mirror", settings)}`
-    : "from the npm packages that came with Inkling";
+  if (settings.mirror !== undefined) return `from the mirror ${shown("mirror", settings)}`;
+  if (HAS_SEEDS) return "from the npm packages that came with Inkling";
+  return mayFetch(settings) ? "from the publishers" : "without seeds or publishers";
 }

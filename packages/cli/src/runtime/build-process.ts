@@ -123,7 +123,7 @@ function died(
   const how = signal === null ? `exit code ${code}` : signal;
   const memory =
     signal === "SIGKILL"
-      ? "the system may be short of memory: a build takes 1 GB, more with GeoLite2 City beside DB-IP\n"
+      ? "the system or container may be short of memory: a build takes 1 GB, more with GeoLite2 City beside DB-IP\n"
       : "";
   const last = lines.length > 0 ? `its last lines:\n${lines.map((line) => `  ${line}`).join("\n")}\n` : "";
   return new CliError(`the build died (${how})`, `${memory}${last}${standing}`);

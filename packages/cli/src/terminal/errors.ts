@@ -60,7 +60,10 @@ export function fromBulk(error: unknown): unknown {
 const FILE_ERRORS: Readonly<Record<string, (what: string) => [message: string, hint: string]>> = {
   EACCES: (what) => [`${what}: permission denied`, OTHER_FOLDER],
   EPERM: (what) => [`${what}: not permitted`, OTHER_FOLDER],
-  EROFS: (what) => [`${what} is on a read-only file system`, "choose a writable folder: --data-dir FOLDER"],
+  EROFS: (what) => [
+    `${what} is on a read-only file system`,
+    "mount it writable, or choose another folder: --data-dir FOLDER",
+  ],
   ENOSPC: (what) => [
     `${what}: no space left on the disk`,
     "free some space, or name another place; a build needs about 1 GB",
@@ -70,7 +73,8 @@ const FILE_ERRORS: Readonly<Record<string, (what: string) => [message: string, h
   EISDIR: (what) => [`${what} is a folder`, "name a file"],
   ENOENT: (what) => [`${what} does not exist`, "check the path; a relative one begins at the current folder"],
 };
-const OTHER_FOLDER = "run as the user who owns it, or choose another: --data-dir FOLDER";
+/** In a container users have no names. */
+const OTHER_FOLDER = `run as the user who owns it (this is user ${process.getuid?.()}), or choose another: --data-dir FOLDER`;
 
 /** An error about a file that is to be written: where it says that there is none, its folder is missing. */
 export function explainTargetError(error: unknown, target: string): unknown {

@@ -12,6 +12,7 @@
 import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeFolder } from "@inkling/release-store";
+import { HAS_SEEDS } from "@inkling/release-store/program";
 import manifest from "../../package.json" with { type: "json" };
 import { type Credentials, EXTENSIONS, type Feed, FeedError, variableName } from "../catalog/feed.ts";
 import { type Candidate, isCopy, loadStable, measure, type NoCopy, type Source } from "./copy.ts";
@@ -59,7 +60,8 @@ export async function* candidates(
   const last = await attempt("last-good", () => kept.readLastGood());
   if (last !== undefined) yield last;
   const { seed, own } = feed;
-  if (seed !== undefined) yield await attempt("seed", () => readSeed(feed, seed, options.packageFolder));
+  if (seed !== undefined && HAS_SEEDS)
+    yield await attempt("seed", () => readSeed(feed, seed, options.packageFolder));
   if (own !== undefined) yield await attempt("own", () => readOwn(feed, own));
 }
 
