@@ -19,7 +19,7 @@ export function addHealth(program: Command, context: Context): void {
     .addHelpText("after", "\nExit codes: 0 ready, 1 not ready or no answer.\n\nExamples:\n  inkling health");
   addAction(command, context, ["host", "port"], async ({ settings }) => {
     const url = `${localUrl(settings.host, settings.port)}/readyz`;
-    const { status, body } = await readStatus(url);
+    const { status, body } = await request(url);
     const doctor = "`npx @inkling/cli doctor` names what to do";
     if (status === 503) throw new CliError(`the server is not ready: ${reasonsIn(body)}`, doctor);
     if (status !== 200) throw new CliError(`what listens at ${url} answers with ${status}`, OTHER);
@@ -36,7 +36,7 @@ function reasonsIn(body: string): string {
 }
 
 /** Not by `fetch`, which would ask a proxy of HTTP_PROXY. */
-function readStatus(url: string): Promise<{ status: number | undefined; body: string }> {
+function request(url: string): Promise<{ status: number | undefined; body: string }> {
   return new Promise((resolve, reject) => {
     const fail = (error: Error) =>
       reject(new CliError(`no server answers at ${url}: ${error.message}`, OTHER));
