@@ -129,7 +129,12 @@ describe("manifests name what the program has", () => {
     const command = join(DEPLOY, "../node_modules/.bin/inkling");
     const used = new Set(containers.flatMap(({ args }) => (args === undefined ? [] : args.join(" "))));
     expect([...used].sort()).toEqual(["build --publish", "serve", "up --log-level access"]);
-    for (const args of used) run([command, ...args.split(" "), "--help"]);
+    for (const args of used) {
+      const [name = "", ...options] = args.split(" ").filter((word) => word !== "access");
+      const help = run([command, name, "--help"]);
+      expect(help).toStartWith(`Usage: inkling ${name} `);
+      for (const option of options) expect(help).toContain(`${option} `);
+    }
   });
 });
 
