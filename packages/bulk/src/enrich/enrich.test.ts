@@ -450,6 +450,15 @@ describe("what a file is", () => {
   ])("%s: refused", (_, head, options, message) =>
     expect(() => planFor(head, "-", options)).toThrow(message),
   );
+
+  test.each([
+    ["in a user agent", `8.8.8.8 ${ACCESS.replace("Chrome/81.2.69.1", "x is_proxy=true")}`],
+    ["in the middle of a line", "sshd[1]: Invalid user is_proxy=true from 8.8.8.8 port 22"],
+    ["at the end of one line of three", "8.8.8.8 x is_proxy=true\n8.8.8.8 y\n8.8.8.8 z"],
+  ])("a name that a client has put there: %s: taken", (_, lines) => {
+    const options = { ...FEW, format: "text" as const };
+    expect(() => planFor(`${lines}\n`, "-", options)).not.toThrow();
+  });
 });
 
 /** Runs a text through blocks, cut into chunks at these places. */

@@ -223,6 +223,14 @@ const MOST_COLUMNS = 9_999;
 /** Rows in which columns are detected. */
 const HEAD_ROWS = 100;
 
+const LOG_VALUE = String.raw`("(\\.|[^"\\])*"|[^\s"]+)`;
+
+/** Do most lines end with values of this name, as enriched ones do? A client can put the same text into some of them. */
+function isAtMostEnds(name: string, lines: readonly string[]): boolean {
+  const end = new RegExp(` ${RegExp.escape(name)}=${LOG_VALUE}( [\\w.-]+=${LOG_VALUE})*$`);
+  return 2 * lines.filter((line) => end.test(line)).length > lines.length;
+}
+
 /** Whether rows have a value of this name already: few programs read two of one name. */
 function namesThere(
   format: RowFormat,
@@ -231,7 +239,7 @@ function namesThere(
 ): (name: string) => boolean {
   const head = lines.slice(0, HEAD_ROWS);
   const isTable = format === "csv" || format === "tsv" || format === "w3c";
-  if (!isTable && format !== "ndjson") return (name) => head.some((line) => line.includes(` ${name}=`));
+  if (!isTable && format !== "ndjson") return (name) => isAtMostEnds(name, head);
   const names =
     format === "ndjson"
       ? head.flatMap((line) => Object.keys(objectOf(line)))
