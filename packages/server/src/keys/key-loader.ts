@@ -8,6 +8,7 @@
 import { backoffMs } from "./backoff.ts";
 import type { EpochMs } from "./key.ts";
 import type { Keyring, KeySnapshot } from "./keyring.ts";
+import { RepeatedCheck } from "./repeated-check.ts";
 import { holdsMadeKeys } from "./snapshot.ts";
 import { EmptyDatabaseError, isEmptyStamp, type SavedCopy, type SnapshotFile } from "./snapshot-file.ts";
 
@@ -58,47 +59,37 @@ export class KeyLoader {
   private isEmpty = false;
   /** Read when it is needed. */
   private copied: SavedCopy<KeySnapshot> | "unread" | undefined = "unread";
-  private running: Promise<void> | undefined;
-  private timer: ReturnType<typeof setTimeout> | undefined;
+  private readonly checks: RepeatedCheck;
   private staleTimer: ReturnType<typeof setTimeout> | undefined;
   private isStopped = false;
 
   constructor(options: KeyLoaderOptions) {
     this.options = options;
     this.now = options.now ?? Date.now;
+    const { refreshMs = REFRESH_MS, keyring } = options;
+    this.checks = new RepeatedCheck({
+      check: () => this.check(),
+      waitMs: () => backoffMs(refreshMs, Math.max(refreshMs, MAX_BACKOFF_MS), keyring.state.failures),
+    });
   }
 
   /** Checks now and goes on checking. Resolves after the first check, whether it succeeded or not. */
   async start(): Promise<void> {
     await this.refresh();
     if (this.snapshot === undefined) await this.useCopy();
-    this.schedule();
+    this.checks.schedule();
   }
 
   /** Checks now, after a check that is under way, which may have missed a change. Never rejects. */
-  async refresh(): Promise<void> {
-    await this.running;
-    this.running ??= this.check().finally(() => {
-      this.running = undefined;
-    });
-    await this.running;
+  refresh(): Promise<void> {
+    return this.checks.now();
   }
 
   /** Stops checking; the keyring stays as it is. */
   async stop(): Promise<void> {
     this.isStopped = true;
-    clearTimeout(this.timer);
     clearTimeout(this.staleTimer);
-    await this.running;
-  }
-
-  private schedule(): void {
-    if (this.isStopped) return;
-    const { refreshMs = REFRESH_MS, keyring } = this.options;
-    const wait = backoffMs(refreshMs, Math.max(refreshMs, MAX_BACKOFF_MS), keyring.state.failures);
-    this.timer = setTimeout(() => {
-      void this.refresh().then(() => this.schedule());
-    }, wait);
+    await this.checks.stop();
   }
 
   private async check(): Promise<void> {

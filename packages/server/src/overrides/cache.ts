@@ -9,6 +9,7 @@
 import { join } from "node:path";
 import { type Override, Overrides } from "@inkling/engine";
 import { DATA_FOLDER } from "@inkling/release-store";
+import { RepeatedCheck } from "../keys/repeated-check.ts";
 import { EmptyDatabaseError, isEmptyStamp, SnapshotFile } from "../keys/snapshot-file.ts";
 import { readSnapshot, snapshotText } from "./file.ts";
 import { overridesOf } from "./record.ts";
@@ -77,13 +78,15 @@ export class OverrideCache {
   private failures = 0;
   private isEmpty = false;
   private readonly copy: SnapshotFile<LoadedOverrides>;
-  private running: Promise<void> | undefined;
-  private timer: ReturnType<typeof setTimeout> | undefined;
-  private isStopped = false;
+  private readonly checks: RepeatedCheck;
 
   constructor(options: OverrideCacheOptions) {
     this.options = options;
     this.now = options.now ?? Date.now;
+    this.checks = new RepeatedCheck({
+      check: () => this.check(),
+      waitMs: () => options.refreshMs ?? REFRESH_MS,
+    });
     this.copy = new SnapshotFile({
       path: join(options.dataDir, DATA_FOLDER.overrides),
       now: this.now,
@@ -98,35 +101,22 @@ export class OverrideCache {
   async start(): Promise<void> {
     this.readCopy();
     await this.refresh();
-    this.schedule();
+    this.checks.schedule();
   }
 
   /** Checks the store now, after a check that is under way. Never rejects: see `state`. */
-  async refresh(): Promise<void> {
-    await this.running;
-    this.running ??= this.check().finally(() => {
-      this.running = undefined;
-    });
-    await this.running;
+  refresh(): Promise<void> {
+    return this.checks.now();
   }
 
   /** Stops checking; what is in memory stays in use. */
-  async stop(): Promise<void> {
-    this.isStopped = true;
-    clearTimeout(this.timer);
-    await this.running;
+  stop(): Promise<void> {
+    return this.checks.stop();
   }
 
   get state(): OverrideCacheState {
     const { from, checkedAt, failures } = this;
     return { overrides: this.current.all.length, from, checkedAt, failures };
-  }
-
-  private schedule(): void {
-    if (this.isStopped) return;
-    this.timer = setTimeout(() => {
-      void this.refresh().then(() => this.schedule());
-    }, this.options.refreshMs ?? REFRESH_MS);
   }
 
   private async check(): Promise<void> {

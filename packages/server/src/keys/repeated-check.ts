@@ -1,0 +1,43 @@
+// repeated-check.ts: a check of the store that runs again and again, one at a time, and at once when it is asked for.
+
+export interface RepeatedCheckOptions {
+  /** Never rejects. */
+  readonly check: () => Promise<void>;
+  /** Milliseconds from the end of one check to the start of the next. */
+  readonly waitMs: () => number;
+}
+
+export class RepeatedCheck {
+  private readonly options: RepeatedCheckOptions;
+  private running: Promise<void> | undefined;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private isStopped = false;
+
+  constructor(options: RepeatedCheckOptions) {
+    this.options = options;
+  }
+
+  /** Checks now, after a check that is under way, which may have missed a change. */
+  async now(): Promise<void> {
+    await this.running;
+    this.running ??= this.options.check().finally(() => {
+      this.running = undefined;
+    });
+    await this.running;
+  }
+
+  /** Goes on checking, the next time after the wait. */
+  schedule(): void {
+    if (this.isStopped) return;
+    this.timer = setTimeout(() => {
+      void this.now().then(() => this.schedule());
+    }, this.options.waitMs());
+  }
+
+  /** Ends when the check that is under way has. */
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    clearTimeout(this.timer);
+    await this.running;
+  }
+}
