@@ -83,10 +83,13 @@ export const parseGluetun = jsonParser(
   z.object({
     /** Seconds since 1970. */
     timestamp: z.number().int().positive(),
-    servers: z.array(z.object({ ips: texts })),
+    servers: z.array(z.object({ ips: texts.optional() })),
   }),
   ({ timestamp, servers }, list) => {
-    for (const [index, { ips }] of servers.entries()) for (const ip of ips) list.add(index + 1, ip);
+    for (const [index, { ips }] of servers.entries()) {
+      if (ips === undefined) list.tally.pass(index + 1, "has no address");
+      for (const ip of ips ?? []) list.add(index + 1, ip);
+    }
     return new Date(timestamp * 1000);
   },
 );

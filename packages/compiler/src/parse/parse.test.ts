@@ -638,6 +638,13 @@ describe("files that are refused", () => {
     expect(refused).toBeGreaterThan(10_000);
     expect(read).toBeGreaterThan(300);
   });
+  test("a VPN operator's server without an address is skipped", () => {
+    const file = { timestamp: 1_785_585_600, servers: [{ vpn: "openvpn" }, { ips: ["217.160.0.2"] }] };
+    const read = parseNetworks("gluetun-json", bytes(JSON.stringify(file)));
+    expect(networks(read)).toEqual(["217.160.0.2/32"]);
+    expect(read.skipped).toEqual([{ line: 1, reason: "has no address" }]);
+  });
+
   test("every truncated sample is refused or gives part of its entries", () => {
     let refused = 0;
     for (const file of readdirSync(FIXTURES)) {
