@@ -5,7 +5,7 @@
 // out  one line of JSON: Judged
 // note The key is a sandbox key: the visitors are addresses of docs/sandbox.md.
 
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { parsePrefix } from "@inkling/engine";
 import { temporaryFolder } from "./release.ts";
@@ -96,7 +96,9 @@ if (import.meta.main) {
   const { files, commands }: Given = JSON.parse(process.argv[2] ?? "");
   run("ip", "link", "set", "lo", "up");
   for (const address of Object.values(VISITORS)) run("ip", "address", "add", `${address}/32`, "dev", "lo");
-  const folders = new Set(["/run", "/tmp", "/var/log", "/var/cache", ...Object.keys(files).map(dirname)]);
+  // Where nginx has run before, its folders in the last are another user's.
+  const own = ["/run", "/tmp", "/var/log", "/var/cache", ...["/var/lib/nginx"].filter(existsSync)];
+  const folders = new Set([...own, ...Object.keys(files).map(dirname)]);
   for (const folder of folders) run("mount", "-t", "tmpfs", "tmpfs", folder);
   const { server, keys } = await startSmallServer({
     port: 8080,

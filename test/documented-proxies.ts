@@ -31,6 +31,8 @@ export interface Seen {
 export const ADDRESS = "jane.loggable@gmail.com";
 const PATH = "/v1/user-intel/email";
 const LOGS = "/var/log/nginx";
+/** Where nginx has run before, its folders here are another user's. */
+const STATE = "/var/lib/nginx";
 
 function run(...args: string[]): void {
   const { success, stderr } = Bun.spawnSync(args);
@@ -40,7 +42,7 @@ function run(...args: string[]): void {
 /** @returns how to start it in the foreground */
 function prepare({ proxy, config }: Given): string[] {
   run("ip", "link", "set", "lo", "up");
-  const folders = ["/etc/ssl", "/run", "/tmp", ...(proxy === "nginx" ? ["/etc/nginx", LOGS] : [])];
+  const folders = ["/etc/ssl", "/run", "/tmp", ...(proxy === "nginx" ? ["/etc/nginx", LOGS, STATE] : [])];
   for (const folder of folders) run("mount", "-t", "tmpfs", "tmpfs", folder);
   const [certificate, key] = ["/etc/ssl/inkling.pem", "/etc/ssl/inkling.key"];
   if (proxy === "nginx") {

@@ -142,7 +142,9 @@ export interface Network {
   /** Do many people come from one address, as published? */
   readonly shared: boolean;
   /** What operators publish about it. */
-  readonly services: readonly Open<"cdn" | "crawler" | "mail_sender" | "relay" | "resolver">[];
+  readonly services: readonly Open<
+    "cdn" | "crawler" | "mail_sender" | "monitor" | "relay" | "resolver" | "webhook_sender"
+  >[];
 }
 
 /** What `network: true` adds to an answer about an address; null where the server has no such data. */

@@ -156,7 +156,7 @@ class Network:
     # Do many people come from one address, as published?
     shared: bool
     # What operators publish about it. New ones may come.
-    # Known: cdn, crawler, mail_sender, relay, resolver.
+    # Known: cdn, crawler, mail_sender, monitor, relay, resolver, webhook_sender.
     services: Tuple[str, ...]
     # The autonomous system that announces it
     asn: Optional[int] = None

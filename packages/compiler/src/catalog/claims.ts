@@ -23,7 +23,9 @@ export type GuardKind =
   | "crawler"
   | "cdn"
   | "cdn-operator"
-  | "mail-sender";
+  | "mail-sender"
+  | "monitor"
+  | "webhook-sender";
 
 /** What a network claim is about: a flag, a label that is no verdict, or a guard against flags. */
 export type NetworkSubject = Flag | "relay" | "hosting" | "guard";

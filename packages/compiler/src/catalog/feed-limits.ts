@@ -19,6 +19,8 @@ export const AGE = {
   exits: { staleHours: 12, dropHours: 14 * DAY },
   // Attackers' addresses are reassigned, and thousands share one behind carrier-grade NAT.
   attackers: { staleHours: 3 * DAY, dropHours: 7 * DAY },
+  // A list of each month: of 65 locations of ExpressVPN 41 had the same servers three months later.
+  vpnServers: { staleHours: 45 * DAY, dropHours: 120 * DAY },
   // Networks of VPN providers and of criminals change hands slowly.
   networks: { staleHours: 7 * DAY, dropHours: 180 * DAY },
   // Dropping an allow-list would flag more people wrongly.
@@ -39,16 +41,6 @@ export const ADDRESSES = { v4: 32, v6: 128 } as const;
 
 /** A URL that is the same every day. */
 export const fixed = (url: string) => () => [url];
-
-/** What a VPN operator publishes of its servers: where programs connect to. Most leave from the same address. */
-export const VPN_SERVERS = {
-  sets: "is_proxy",
-  label: "vpn",
-  cadenceHours: 12 * HOUR,
-  age: AGE.openProxies,
-  change: 0.5,
-  widest: ADDRESSES,
-} as const;
 
 /** Rows of ours, each with its source. */
 export const OURS = {

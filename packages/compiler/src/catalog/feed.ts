@@ -13,8 +13,7 @@ export const EXTENSIONS = {
   "spamhaus-json-lines": "json",
   "onionoo-json": "json",
   "monosans-json": "json",
-  "mullvad-json": "json",
-  "nordvpn-json": "json",
+  "gluetun-json": "json", // servers of a VPN operator, with their addresses
   "domain-json": "json", // an array of domains
   "fakefilter-text": "txt", // domains under "## provider" headings
   "fakefilter-json": "json", // data_version2.json: domain -> providers and hosts
@@ -24,6 +23,7 @@ export const EXTENSIONS = {
   "proxy-lines": "txt", // address:port a line
   "prefix-json": "json", // Google's and Microsoft's crawlers
   "fastly-json": "json",
+  "github-meta": "json",
   "misp-json": "json", // a warning list of networks
   "misp-domains": "json", // a warning list of domains
   "exit-networks": "csv", // ours: rows of network,operator,source

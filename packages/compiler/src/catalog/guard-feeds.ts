@@ -21,6 +21,14 @@ const PUBLISHED = {
 
 const OUR_GUARDS = { ...OURS, sets: "guard", format: "exit-networks", homepage: "docs/policy.md" } as const;
 
+/** Machines of one operator, a list of addresses; none of ours stands in for it. */
+const MACHINES = {
+  ...PUBLISHED,
+  format: "ip-lines",
+  cadenceHours: DAY,
+  widest: { v4: 20, v6: 48 },
+} as const;
+
 const CLOUDFLARE = {
   ...PUBLISHED,
   format: "ip-lines",
@@ -149,6 +157,63 @@ export const GUARD_FEEDS: readonly Feed[] = [
     widest: { v4: 20, v6: 48 },
     entries: { least: 8, most: 1_000 },
     own: own("bingbot"),
+  },
+  {
+    ...MACHINES,
+    id: "github-hooks",
+    format: "github-meta",
+    label: "webhook-sender",
+    title: "GitHub: the networks that webhooks come from",
+    homepage: "https://docs.github.com/en/rest/meta/meta",
+    urls: fixed("https://api.github.com/meta"),
+    widest: { v4: 20, v6: 32 }, // a /20 in 2026
+    maxBytes: 16 * MIB, // it has all other networks as well
+    entries: { least: 2, most: 200 },
+  },
+  {
+    ...MACHINES,
+    id: "stripe-webhooks",
+    label: "webhook-sender",
+    title: "Stripe: the addresses that webhooks come from",
+    homepage: "https://docs.stripe.com/ips",
+    urls: fixed("https://stripe.com/files/ips/ips_webhooks.txt"),
+    entries: { least: 5, most: 500 },
+  },
+  {
+    ...MACHINES,
+    id: "betterstack-monitors",
+    label: "monitor",
+    title: "Better Stack: the addresses that its monitors check from",
+    homepage: "https://uptime.betterstack.com/",
+    urls: fixed("https://uptime.betterstack.com/ips.txt"),
+    entries: { least: 10, most: 2_000 },
+  },
+  {
+    ...MACHINES,
+    id: "pingdom-monitors-v4",
+    label: "monitor",
+    title: "Pingdom: the IPv4 addresses that its monitors check from",
+    homepage: "https://www.pingdom.com/",
+    urls: fixed("https://my.pingdom.com/probes/ipv4"),
+    entries: { least: 20, most: 2_000 },
+  },
+  {
+    ...MACHINES,
+    id: "pingdom-monitors-v6",
+    label: "monitor",
+    title: "Pingdom: the IPv6 addresses that its monitors check from",
+    homepage: "https://www.pingdom.com/",
+    urls: fixed("https://my.pingdom.com/probes/ipv6"),
+    entries: { least: 5, most: 2_000 },
+  },
+  {
+    ...MACHINES,
+    id: "uptimerobot-monitors",
+    label: "monitor",
+    title: "UptimeRobot: the addresses that its monitors check from",
+    homepage: "https://uptimerobot.com/help/locations/",
+    urls: fixed("https://uptimerobot.com/inc/files/ips/IPv4andIPv6.txt"),
+    entries: { least: 50, most: 5_000 },
   },
   {
     ...OUR_GUARDS,

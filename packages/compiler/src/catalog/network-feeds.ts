@@ -1,7 +1,7 @@
 // network-feeds.ts: the feeds of networks and places that are on by default.
 
 import type { Feed } from "./feed.ts";
-import { ADDRESSES, AGE, ANY_CHANGE, DAY, fixed, HOUR, MIB, OURS, VPN_SERVERS } from "./feed-limits.ts";
+import { ADDRESSES, AGE, ANY_CHANGE, DAY, fixed, HOUR, MIB, OURS } from "./feed-limits.ts";
 
 /** DB-IP's file of this month, then of the month before: the new one appears some days into the month. */
 function dbipUrls(now: Date): string[] {
@@ -35,6 +35,25 @@ const X4BNET = {
   widest: { v4: 15, v6: 28 }, // its widest are a /16 and a /29
   maxBytes: 16 * MIB,
 } as const;
+
+/** Where a VPN operator's programs connect to, asked monthly by gluetun. Most leave from the same address. */
+const gluetun = (operator: string, title: string, file: string, least: number, most: number): Feed => ({
+  id: `${operator}-servers`,
+  sets: "is_proxy",
+  format: "gluetun-json",
+  title: `gluetun: the servers of ${title}`,
+  homepage: "https://github.com/qdm12/gluetun-servers",
+  urls: fixed(`https://raw.githubusercontent.com/qdm12/gluetun-servers/main/pkg/servers/${file}.json`),
+  licence: "MIT",
+  cadenceHours: DAY,
+  label: "vpn",
+  age: AGE.vpnServers,
+  change: 0.6,
+  widest: ADDRESSES,
+  entries: { least, most },
+  maxBytes: 64 * MIB,
+  supplement: true,
+});
 
 const SPAMHAUS = {
   sets: "is_abuser",
@@ -123,20 +142,13 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     own: "data/vpn-systems.csv",
     supplement: true,
   },
-  {
-    ...VPN_SERVERS,
-    id: "mullvad-relays",
-    format: "mullvad-json",
-    title: "Mullvad: the addresses of its relays",
-    homepage: "https://mullvad.net/en/servers",
-    urls: fixed("https://api.mullvad.net/public/relays/wireguard/v2"),
-    // Its programs use another API; this one "is intended for third party consumption": the operator, in
-    // https://github.com/mullvad/mullvadvpn-app/issues/4862
-    licence: "none stated; facts that the operator publishes for this use",
-    entries: { least: 200, most: 10_000 },
-    maxBytes: 16 * MIB,
-    supplement: true,
-  },
+  gluetun("cyberghost", "CyberGhost", "cyberghost", 500, 30_000),
+  gluetun("expressvpn", "ExpressVPN", "expressvpn", 150, 10_000),
+  gluetun("mullvad", "Mullvad", "mullvad", 300, 10_000),
+  gluetun("nordvpn", "NordVPN", "nordvpn", 2_000, 60_000),
+  gluetun("pia", "Private Internet Access", "private%20internet%20access", 300, 30_000),
+  gluetun("protonvpn", "Proton VPN", "protonvpn", 300, 60_000),
+  gluetun("surfshark", "Surfshark", "surfshark", 200, 20_000),
   {
     id: "monosans-proxies",
     sets: "is_proxy",

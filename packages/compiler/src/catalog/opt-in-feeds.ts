@@ -4,7 +4,7 @@
 // src  docs/feeds.md has the source of each fact; `entries` as in feeds.ts, of what the samples at hand held
 
 import type { Credentials, Feed, PublisherRequest } from "./feed.ts";
-import { ADDRESSES, AGE, ANY_CHANGE, DAY, fixed, HOUR, MIB, VPN_SERVERS } from "./feed-limits.ts";
+import { ADDRESSES, AGE, ANY_CHANGE, DAY, fixed, HOUR, MIB } from "./feed-limits.ts";
 
 export const NO_LICENCE = "none stated";
 const OWN_RISK = "The publisher states no licence: check whether you may use the list.";
@@ -175,18 +175,6 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
       terms: "Free with an account; the attribution has to be shown wherever the data is.",
       credentials: ["ip2locationToken"],
     },
-  },
-  {
-    ...VPN_SERVERS,
-    licence: NO_LICENCE,
-    optIn: { why: "licence", terms: OWN_RISK }, // published for its own programs
-    id: "nordvpn-servers",
-    format: "nordvpn-json",
-    title: "NordVPN: the addresses of its servers",
-    homepage: "https://nordvpn.com/servers/",
-    urls: fixed("https://api.nordvpn.com/v1/servers?limit=0"),
-    entries: { least: 2_000, most: 50_000 },
-    maxBytes: 128 * MIB,
   },
   {
     ...UNLICENSED,

@@ -25,6 +25,8 @@ export const SERVICE_RULES: Readonly<Partial<Record<Label | GuardKind, ServiceRu
   cdn: { service: "cdn", kind: "hosting" },
   "cdn-operator": { service: "cdn", kind: "hosting" },
   "mail-sender": { service: "mail_sender" },
+  monitor: { service: "monitor" },
+  "webhook-sender": { service: "webhook_sender" },
   hosting: { kind: "hosting" },
 };
 

@@ -43,6 +43,11 @@ export const parseFastlyJson = jsonParser(
   (file, list) => addEach(list, [...file.addresses, ...file.ipv6_addresses]),
 );
 
+/** Of all that GitHub publishes about its networks: those that webhooks come from. */
+export const parseGithubMeta = jsonParser(NetworkList, z.object({ hooks: texts }), ({ hooks }, list) =>
+  addEach(list, hooks),
+);
+
 /** `version` is a day, such as 20260801, in most of them. */
 const warningList = z.object({ list: texts, version: z.unknown().optional() });
 
@@ -72,46 +77,22 @@ export const parseMonosans = jsonParser(
   },
 );
 
-/** NordVPN's servers that are online. */
-export const parseNordvpn = jsonParser(
-  NetworkList,
-  z.array(z.object({ station: z.string(), ipv6_station: z.string().nullish(), status: z.string() })),
-  (servers, list) => {
-    for (const [index, { station, ipv6_station, status }] of servers.entries()) {
-      if (status !== "online") list.tally.pass(index + 1, "is not online");
-      else addServer(list, index + 1, station, ipv6_station);
-    }
-    return undefined;
-  },
-);
-
-/** Mullvad's relays that are in use. */
-export const parseMullvad = jsonParser(
+/** Servers of a VPN operator, with the addresses that its programs connect to. */
+export const parseGluetun = jsonParser(
   NetworkList,
   z.object({
-    wireguard: z.object({
-      relays: z.array(
-        z.object({
-          ipv4_addr_in: z.string(),
-          ipv6_addr_in: z.string().nullish(),
-          active: z.boolean().default(true),
-        }),
-      ),
-    }),
+    /** Seconds since 1970. */
+    timestamp: z.number().int().positive(),
+    servers: z.array(z.object({ ips: texts.optional() })),
   }),
-  ({ wireguard }, list) => {
-    for (const [index, { ipv4_addr_in, ipv6_addr_in, active }] of wireguard.relays.entries()) {
-      if (!active) list.tally.pass(index + 1, "is not active");
-      else addServer(list, index + 1, ipv4_addr_in, ipv6_addr_in);
+  ({ timestamp, servers }, list) => {
+    for (const [index, { ips }] of servers.entries()) {
+      if (ips === undefined) list.tally.pass(index + 1, "has no address");
+      for (const ip of ips ?? []) list.add(index + 1, ip);
     }
-    return undefined;
+    return new Date(timestamp * 1000);
   },
 );
-
-function addServer(list: EntryList, record: number, v4: string, v6: string | null | undefined): void {
-  list.add(record, v4);
-  if (v6) list.add(record, v6);
-}
 
 /** The requested confidence; entries below it are skipped. */
 const LEAST_CONFIDENCE = 100;

@@ -62,8 +62,48 @@ describe("samples of each network feed", () => {
     ],
     ["spamhaus-drop-v6.json", "spamhaus-json-lines", ["2001:db8:bad::/48"], "2026-08-01T12:00:00.000Z"],
     ["feodo-recommended.txt", "ip-lines", [], "2026-08-01T12:00:00.000Z"],
-    ["nordvpn-servers.json", "nordvpn-json", ["203.0.113.1/32", "217.160.0.2/32", "2a01:4f8::2/128"]],
-    ["mullvad-relays.json", "mullvad-json", ["217.160.0.4/32", "217.160.0.5/32", "2a01:4f8::4/128"]],
+    [
+      "cyberghost-servers.json",
+      "gluetun-json",
+      ["192.0.2.10/32", "198.51.100.10/32", "2001:db8:1::1/128"],
+      "2026-08-01T12:00:00.000Z",
+    ],
+    [
+      "expressvpn-servers.json",
+      "gluetun-json",
+      ["192.0.2.11/32", "198.51.100.11/32", "2001:db8:2::1/128"],
+      "2026-08-01T12:00:00.000Z",
+    ],
+    [
+      "mullvad-servers.json",
+      "gluetun-json",
+      ["192.0.2.12/32", "198.51.100.12/32", "2001:db8:3::1/128"],
+      "2026-08-01T12:00:00.000Z",
+    ],
+    [
+      "nordvpn-servers.json",
+      "gluetun-json",
+      ["192.0.2.13/32", "198.51.100.13/32", "2001:db8:4::1/128"],
+      "2026-08-01T12:00:00.000Z",
+    ],
+    [
+      "pia-servers.json",
+      "gluetun-json",
+      ["192.0.2.14/32", "198.51.100.14/32", "2001:db8:5::1/128"],
+      "2026-08-01T12:00:00.000Z",
+    ],
+    [
+      "protonvpn-servers.json",
+      "gluetun-json",
+      ["192.0.2.15/32", "198.51.100.15/32", "2001:db8:6::1/128"],
+      "2026-08-01T12:00:00.000Z",
+    ],
+    [
+      "surfshark-servers.json",
+      "gluetun-json",
+      ["192.0.2.16/32", "198.51.100.16/32", "2001:db8:7::1/128"],
+      "2026-08-01T12:00:00.000Z",
+    ],
     ["abuseipdb.json", "abuseipdb-json", ["192.0.2.7/32", "2001:db8::7/128"], "2026-08-01T12:00:00.000Z"],
     ["ip2proxy-lite.csv", "ip-range-csv", ["192.0.2.0/31", "198.51.100.0/29", "203.0.113.9/32"]],
     ["blocklist-de.txt", "ip-lines", ["192.0.2.11/32", "198.51.100.11/32", "2001:db8::11/128"]],
@@ -84,6 +124,12 @@ describe("samples of each network feed", () => {
     ["cloudflare-v4.txt", "ip-lines", ["192.0.2.0/25", "198.51.100.0/24"]],
     ["cloudflare-v6.txt", "ip-lines", ["2001:db8:cc::/47", "2001:db8:cd::/48"]],
     ["fastly.json", "fastly-json", ["192.0.2.128/25", "198.51.100.128/25", "2001:db8:fa::/48"]],
+    ["github-hooks.json", "github-meta", ["192.0.2.0/28", "2001:db8:90::/48"]],
+    ["stripe-webhooks.txt", "ip-lines", ["192.0.2.91/32", "198.51.100.91/32"]],
+    ["betterstack-monitors.txt", "ip-lines", ["192.0.2.92/32", "2001:db8:92::1/128"]],
+    ["pingdom-monitors-v4.txt", "ip-lines", ["192.0.2.93/32", "198.51.100.93/32"]],
+    ["pingdom-monitors-v6.txt", "ip-lines", ["2001:db8:93::1/128"]],
+    ["uptimerobot-monitors.txt", "ip-lines", ["192.0.2.94/32", "198.51.100.96/29", "2001:db8:94::1/128"]],
     ["googlebot.json", "prefix-json", ["192.0.2.66/31", "2001:db8:66::/64"]],
     ["bingbot.json", "prefix-json", ["203.0.113.64/28"]],
   ];
@@ -592,24 +638,11 @@ describe("files that are refused", () => {
     expect(refused).toBeGreaterThan(10_000);
     expect(read).toBeGreaterThan(300);
   });
-  test("servers that are not in use are skipped", () => {
-    const nord = [
-      { station: "217.160.0.1", ipv6_station: null, status: "offline" },
-      { station: "217.160.0.2", ipv6_station: "", status: "online" },
-    ];
-    const relays = [
-      { ipv4_addr_in: "217.160.0.3", ipv6_addr_in: null, active: false },
-      { ipv4_addr_in: "217.160.0.4", active: true },
-    ];
-    const mullvad = { wireguard: { relays } };
-    const read = (format: Format, file: object) => parseNetworks(format, bytes(JSON.stringify(file)));
-    for (const [format, file, left] of [
-      ["nordvpn-json", nord, "217.160.0.2/32"],
-      ["mullvad-json", mullvad, "217.160.0.4/32"],
-    ] as const) {
-      expect(networks(read(format, file))).toEqual([left]);
-      expect(read(format, file).skipped).toHaveLength(1);
-    }
+  test("a VPN operator's server without an address is skipped", () => {
+    const file = { timestamp: 1_785_585_600, servers: [{ vpn: "openvpn" }, { ips: ["217.160.0.2"] }] };
+    const read = parseNetworks("gluetun-json", bytes(JSON.stringify(file)));
+    expect(networks(read)).toEqual(["217.160.0.2/32"]);
+    expect(read.skipped).toEqual([{ line: 1, reason: "has no address" }]);
   });
 
   test("every truncated sample is refused or gives part of its entries", () => {

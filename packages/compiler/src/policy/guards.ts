@@ -29,6 +29,8 @@ export const GUARD_KINDS: Readonly<Record<GuardKind, GuardRule>> = {
   // Never flagged, although the operator may rent out machines in it: docs/policy.md counts the flags removed.
   "cdn-operator": { takes: ALL_FLAGS },
   "mail-sender": { takes: IS_ABUSER | IS_PROXY },
+  monitor: { takes: IS_ABUSER | IS_PROXY },
+  "webhook-sender": { takes: IS_ABUSER | IS_PROXY },
 };
 
 /** Are the networks under this label anycast? A CDN operator's other networks are not. */

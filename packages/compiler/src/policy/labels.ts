@@ -46,7 +46,14 @@ export const LIST_WEIGHTS: Readonly<Record<string, ListWeight>> = {
   "x4bnet-vpn-v4": 2,
   "x4bnet-vpn-v6": 2,
   "vpn-systems": 2,
-  "mullvad-relays": 2,
+  // An operator answers its own programs.
+  "cyberghost-servers": 2,
+  "expressvpn-servers": 2,
+  "mullvad-servers": 2,
+  "nordvpn-servers": 2,
+  "pia-servers": 2,
+  "protonvpn-servers": 2,
+  "surfshark-servers": 2,
   "monosans-proxies": 2,
   "ipsum-3": 2, // has counted three lists itself
   "spamhaus-drop-v4": 2,
@@ -54,7 +61,6 @@ export const LIST_WEIGHTS: Readonly<Record<string, ListWeight>> = {
   "feodo-recommended": 2,
   // Off by default: the operator who enables one trusts it.
   "geoip2-anonymous-ip": 2,
-  "nordvpn-servers": 2, // the operator names its own servers
   "ip2proxy-lite": 2,
   abuseipdb: 2, // requested with confidence 100 only
   "blocklist-de": 2,

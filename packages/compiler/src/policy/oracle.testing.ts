@@ -152,6 +152,9 @@ function sayings(sides: readonly Side[]) {
   };
 }
 
+/** Machines that are nobody's way out: docs/policy.md. */
+const SENDERS = ["mail-sender", "monitor", "webhook-sender"];
+
 /** The flags of an address: docs/policy.md, once more. */
 export function oracle(claims: readonly NetworkClaims[]): (point: Point) => number {
   const sides = claims.map(sideOf);
@@ -162,8 +165,8 @@ export function oracle(claims: readonly NetworkClaims[]): (point: Point) => numb
   return (point) => {
     if (special.has(point) || has(point, "public-resolver", "crawler", "cdn-operator")) return 0;
     const claimed = has(point, "listed-resolver") ? close(point) : all(point);
-    const isProxy = claimed.proxy && !has(point, "relay", "mail-sender");
-    const isAbuser = claimed.abuse && !has(point, "relay", "mail-sender", "cdn");
+    const isProxy = claimed.proxy && !has(point, "relay", ...SENDERS);
+    const isAbuser = claimed.abuse && !has(point, "relay", "cdn", ...SENDERS);
     return (isAbuser ? IS_ABUSER : 0) + (isProxy ? IS_PROXY : 0) + (isTorExit(point) ? IS_TOR_EXIT : 0);
   };
 }

@@ -233,6 +233,8 @@ describe("judgeNetworks", () => {
         ["cdn", IS_PROXY | IS_TOR_EXIT],
         ["cdn-operator", 0],
         ["mail-sender", IS_TOR_EXIT],
+        ["monitor", IS_TOR_EXIT],
+        ["webhook-sender", IS_TOR_EXIT],
       ] as const
     ).map(([kind, left]) => ({
       name: `guard ${kind}`,
@@ -325,6 +327,8 @@ describe("judgeNetworks", () => {
         "cdn",
         "cdn-operator",
         "mail-sender",
+        "monitor",
+        "webhook-sender",
       ];
       const guards = fc.tuple(
         ...kinds.map((kind) =>

@@ -67,9 +67,11 @@ const network = z
     organization: text.optional().meta({ description: "Of that system" }),
     kind: z.enum(["hosting", "isp", "mobile", "education", "government", "business", "unknown"]),
     shared: z.boolean().meta({ description: "Do many people come from one address, as published?" }),
-    services: z.array(z.enum(["cdn", "crawler", "mail_sender", "relay", "resolver"])).meta({
-      description: "What operators publish about it. New ones may come.",
-    }),
+    services: z
+      .array(z.enum(["cdn", "crawler", "mail_sender", "monitor", "relay", "resolver", "webhook_sender"]))
+      .meta({
+        description: "What operators publish about it. New ones may come.",
+      }),
   })
   .meta({ id: "Network", description: "Whose network an address is (docs/api.md)." });
 const subject = {
