@@ -1,7 +1,7 @@
 // first-release.test.ts: `inkling serve` without a release that opens: it starts, answers 503, builds at once, and serves the
 // first release that there is.
 
-import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { GEOLOCATE, MainProcess } from "./main-process.ts";
