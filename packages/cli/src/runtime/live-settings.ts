@@ -4,11 +4,11 @@
 // out  log events: settings-reloaded with what has changed, and what does so only with a restart; settings-refused
 // err  none: where one setting is wrong, all stay as they are
 
+import type { RunningServer } from "@inkling/server";
 import { type SettingName, tomlKey } from "../config/setting-table.ts";
 import type { LoadedSettings, Settings } from "../config/settings.ts";
 import { SettingsError } from "../terminal/errors.ts";
 import type { Stopper } from "../terminal/stop.ts";
-import type { FreshEffects } from "./keep-fresh.ts";
 
 /** What a server or its next build takes over; all others are read at a start. */
 export const LIVE = [
@@ -42,7 +42,7 @@ export class LiveSettings {
   /** @param apply called with settings that are in force from now on */
   reloadOnHangUp(
     stopper: Stopper,
-    log: FreshEffects["log"],
+    log: RunningServer["log"],
     apply: (settings: Settings) => Promise<void> = async () => {},
   ): void {
     stopper.onHangUp(() => {
@@ -51,7 +51,7 @@ export class LiveSettings {
   }
 
   private async reload(
-    log: FreshEffects["log"],
+    log: RunningServer["log"],
     apply: (settings: Settings) => Promise<void>,
   ): Promise<void> {
     let wanted: Settings;
