@@ -24,7 +24,7 @@ import { parseArgs } from "node:util";
 import { FEEDS } from "@inkling/compiler/feeds";
 import { PROCESS_FLAG, PROCESSES, seedFolder, THREADS } from "@inkling/release-store/program";
 import manifest from "../packages/cli/package.json" with { type: "json" };
-import { bundle, DIST } from "./bundle.ts";
+import { bundle, DIST, SEPARATOR } from "./bundle.ts";
 
 const ROOT = resolve(import.meta.dir, "..");
 /** Targets, and the package that has Bun for each. */
@@ -80,13 +80,21 @@ export async function buildBinary(target: string, folder: string): Promise<void>
     rmSync(code, { recursive: true, force: true });
   }
   for (const name of ["LICENSE", "NOTICE"]) cpSync(join(ROOT, name), join(folder, name));
-  cpSync(join(DIST, "LICENSES.txt"), join(folder, "LICENSES.txt"));
+  const packages = readFileSync(join(DIST, "LICENSES.txt"), "utf8");
+  writeFileSync(join(folder, "LICENSES.txt"), [...runtimeLicences(), packages].join(SEPARATOR));
   for (const { seed } of FEEDS)
     for (const file of seed?.files ?? []) {
       const path = join(folder, "seeds", seed!.package, file);
       mkdirSync(dirname(path), { recursive: true });
       linkOrCopy(join(seedFolder(seed!.package), file), path);
     }
+}
+
+/** Of Bun, of which npm has no licence text, and of the libraries in it. */
+function runtimeLicences(): string[] {
+  const read = (name: string) => readFileSync(join(ROOT, "scripts/runtime-licence", name), "utf8");
+  const notice = read("notice.txt").replaceAll("{version}", manifest.dependencies.bun);
+  return [notice, read("LGPL-2.txt"), read("LGPL-2.1.txt")];
 }
 
 /** npm replaces these files and never writes to them. */

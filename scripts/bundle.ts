@@ -16,6 +16,8 @@ const PACKAGES = resolve(import.meta.dir, "../packages");
 export const DIST = join(PACKAGES, "cli/dist");
 /** What our code reads by `programFile`. */
 const FILES = ["compiler/data", "server/src/openapi/reference"];
+/** Between two licences. */
+export const SEPARATOR = `\n${"-".repeat(80)}\n\n`;
 export const ENTRIES = { main: "cli/src/main.ts", ...PROCESSES, ...THREADS };
 
 export async function bundle(): Promise<void> {
@@ -63,7 +65,7 @@ function licences(inputs: readonly string[]): string {
       const text = file === undefined ? "" : `\n${readFileSync(join(folder, file), "utf8").trim()}\n`;
       return `${name} ${version}: ${license}\n${text}`;
     })
-    .join(`\n${"-".repeat(80)}\n\n`);
+    .join(SEPARATOR);
 }
 
 if (import.meta.main) await bundle();

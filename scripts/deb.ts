@@ -61,7 +61,7 @@ export function stage(folder: string, { program, architecture, revision, time }:
     for (const path of [join(FIXED, "copyright"), join(ROOT, "NOTICE")])
       copy(path, `usr/share/doc/${name}/${path.split("/").at(-1)}`);
     copy(join(FIXED, `${name}.lintian-overrides`), `usr/share/lintian/overrides/${name}`);
-    const finish = (link: { path: string; to: string }, fields: Readonly<Record<string, string>>) => {
+    const finish = (fields: Readonly<Record<string, string>>) => {
       const files = readdirSync(root, { recursive: true, withFileTypes: true })
         .filter((entry) => entry.isFile() && !entry.parentPath.endsWith("/DEBIAN"))
         .map((entry) => join(entry.parentPath, entry.name))
@@ -88,7 +88,6 @@ export function stage(folder: string, { program, architecture, revision, time }:
       for (const entry of readdirSync(root, { recursive: true, withFileTypes: true }))
         if (entry.isDirectory()) chmodSync(join(entry.parentPath, entry.name), 0o755);
       chmodSync(root, 0o755);
-      symlinkSync(link.to, join(root, link.path)); // last: what is listed above goes through links
     };
     return { root, put, copy, zip, finish };
   };
@@ -96,11 +95,11 @@ export function stage(folder: string, { program, architecture, revision, time }:
   const main = start("inkling");
   // The executable looks for seeds beside itself: not in /usr/bin.
   main.copy(join(program, "inkling"), "usr/lib/inkling/inkling", 0o755);
-  mkdirSync(join(main.root, "usr/bin"));
+  main.copy(join(FIXED, "inkling"), "usr/bin/inkling", 0o755);
   main.copy(join(ROOT, "deploy/systemd/inkling.service"), "usr/lib/systemd/system/inkling.service");
   main.copy(join(FIXED, "sysusers.conf"), "usr/lib/sysusers.d/inkling.conf");
-  main.copy(join(FIXED, "inkling.env"), "etc/inkling/inkling.env");
-  main.put("DEBIAN/conffiles", "/etc/inkling/inkling.env\n");
+  main.copy(join(ROOT, "deploy/systemd/inkling.toml"), "etc/inkling/inkling.toml");
+  main.put("DEBIAN/conffiles", "/etc/inkling/inkling.toml\n");
   for (const script of ["postinst", "prerm", "postrm"])
     main.copy(join(FIXED, script), `DEBIAN/${script}`, 0o755);
   main.copy(join(program, "LICENSES.txt"), "usr/share/doc/inkling/LICENSES.txt");
@@ -112,21 +111,18 @@ export function stage(folder: string, { program, architecture, revision, time }:
   main.put("usr/share/bash-completion/completions/inkling", printed("completion", "bash"));
   main.put("usr/share/fish/vendor_completions.d/inkling.fish", printed("completion", "fish"));
   mkdirSync(join(main.root, "etc/inkling/credentials"));
-  main.finish(
-    { path: "usr/bin/inkling", to: "../lib/inkling/inkling" },
-    {
-      Architecture: architecture,
-      "Pre-Depends": "init-system-helpers (>= 1.54~)",
-      Depends: `libc6 (>= ${libcOf(join(program, "inkling"))}), systemd | systemd-standalone-sysusers`,
-      Recommends: "inkling-seeds",
-      Description: `IP geolocation, IP reputation and disposable-email detection API
+  main.finish({
+    Architecture: architecture,
+    "Pre-Depends": "init-system-helpers (>= 1.54~)",
+    Depends: `libc6 (>= ${libcOf(join(program, "inkling"))}), systemd | systemd-standalone-sysusers`,
+    Recommends: "inkling-seeds",
+    Description: `IP geolocation, IP reputation and disposable-email detection API
  Inkling answers over HTTP where an IP address is, whether it is known for
  abuse, a proxy, Tor or a data centre, and whether an email address is valid
  and of a disposable service. It answers from data that it fetches from
  publishers: the addresses in requests do not leave the machine.`,
-    },
-  );
-  chmodSync(join(main.root, "etc/inkling/credentials"), 0o700);
+  });
+  chmodSync(join(main.root, "etc/inkling/credentials"), 0o750);
 
   const seeds = start("inkling-seeds");
   for (const entry of readdirSync(join(program, "seeds"), { recursive: true, withFileTypes: true }))
@@ -136,17 +132,16 @@ export function stage(folder: string, { program, architecture, revision, time }:
     }
   mkdirSync(join(seeds.root, "usr/lib/inkling"), { recursive: true });
   seeds.zip(readFileSync(join(ROOT, "CHANGELOG.md"), "utf8"), "usr/share/doc/inkling-seeds/changelog.gz");
-  seeds.finish(
-    { path: "usr/lib/inkling/seeds", to: "../../share/inkling/seeds" },
-    {
-      Architecture: "all",
-      Enhances: "inkling",
-      Description: `data for the first build of Inkling
+  seeds.finish({
+    Architecture: "all",
+    Enhances: "inkling",
+    Description: `data for the first build of Inkling
  With these copies of geolocation, registry and disposable-email data the
  first release of Inkling is built in seconds, without the Internet as well.
  Without them it is built of what the publishers send.`,
-    },
-  );
+  });
+  // After its sums: what lists the files goes through links.
+  symlinkSync("../../share/inkling/seeds", join(seeds.root, "usr/lib/inkling/seeds"));
 }
 
 /** What the command prints, with the name that it has in the package. */
@@ -175,8 +170,8 @@ ${text}
 .fi
 .SH FILES
 .TP
-.I /etc/inkling/inkling.env
-Settings of the service.
+.I /etc/inkling/inkling.toml
+Settings of the service and of its commands.
 .TP
 .I /etc/inkling/credentials
 Its secrets, a file each.

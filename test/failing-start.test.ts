@@ -2,8 +2,8 @@
 // code, and no process left behind.
 
 import { afterAll, describe, expect, test } from "bun:test";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { readdirSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { freePort } from "./ports.ts";
 import { smallRelease, temporaryFolder } from "./release.ts";
 import { until } from "./until.ts";
@@ -29,9 +29,9 @@ function workersOf(mark: string): number[] {
 }
 
 /** `inkling serve` with its own data folder, which also identifies its workers: as a variable that they get. */
-function serve(env: Record<string, string> = {}, hasRelease = true) {
+function serve(env: Record<string, string> = {}) {
   const dataDir = temporaryFolder();
-  if (hasRelease) smallRelease(dataDir, 1);
+  smallRelease(dataDir, 1);
   const child = Bun.spawn([process.execPath, "--no-install", "--no-env-file", MAIN, "serve"], {
     cwd: dataDir,
     env: {
@@ -50,34 +50,16 @@ function serve(env: Record<string, string> = {}, hasRelease = true) {
 }
 
 describe.if(isLinux)("a start that fails leaves no worker behind, and reports why", () => {
-  type Row = [name: string, env: Record<string, string>, hasRelease: boolean, code: number, message: RegExp];
+  type Row = [name: string, env: Record<string, string>, code: number, message: RegExp];
   const rows: Row[] = [
-    ["a setting", { INKLING_PORT: "0" }, true, 2, /^Cannot start:\n {2}INKLING_PORT must be a whole number/],
-    ["no release", {}, false, 1, /^inkling: there is no release in /],
-    ["a port in use", { INKLING_PORT: String(busy.port) }, true, 1, /^inkling: port \d+ on .* is in use by/],
-    [
-      "no database",
-      { INKLING_DATABASE_URL: "sqlite:///dev/null/no.db" },
-      true,
-      1,
-      /^inkling: sqlite:.*no.db/m,
-    ],
+    ["a setting", { INKLING_PORT: "0" }, 2, /^Cannot start:\n {2}INKLING_PORT must be a whole number/],
+    ["a port in use", { INKLING_PORT: String(busy.port) }, 1, /^inkling: port \d+ on .* is in use by/],
+    ["no database", { INKLING_DATABASE_URL: "sqlite:///dev/null/no.db" }, 1, /^inkling: sqlite:.*no.db/m],
   ];
-  test.each(rows)("%s", async (_, env, hasRelease, code, message) => {
-    const { child, dataDir } = serve(env, hasRelease);
+  test.each(rows)("%s", async (_, env, code, message) => {
+    const { child, dataDir } = serve(env);
     expect(await new Response(child.stderr).text()).toMatch(message);
     expect(await child.exited).toBe(code);
-    await until(() => workersOf(dataDir).length === 0);
-  });
-
-  test("a release that does not open", async () => {
-    const dataDir = temporaryFolder();
-    smallRelease(dataDir, 1);
-    const folder = join(dataDir, "segments");
-    for (const file of readdirSync(folder)) writeFileSync(join(folder, file), "not a segment");
-    const { child } = serve({ INKLING_DATA_DIR: dataDir, BUN_TEST_MARK: dataDir }, false);
-    expect(await new Response(child.stderr).text()).toMatch(/^inkling: release .*\nhint: /m);
-    expect(await child.exited).toBe(1);
     await until(() => workersOf(dataDir).length === 0);
   });
 

@@ -115,12 +115,24 @@ describe("the executable", () => {
   });
   test("names nothing of this clone", () => expect(readFileSync(inkling()).includes(ROOT)).toBe(false));
   test("names itself in hints, not npm", async () => {
-    const { err, code } = await new Program([inkling()]).run(["serve"]);
+    const { err, code } = await new Program([inkling()]).run(["data", "status"]);
     expect([code, err]).toEqual([1, expect.stringContaining("`inkling data update`")]);
   });
   test("has the seeds, licences and notices beside it", () => {
     for (const name of ["LICENSE", "NOTICE", "LICENSES.txt", ...SEED_FILES])
       expect([name, existsSync(join(folder, name))]).toEqual([name, true]);
+  });
+  test("has the licences of Bun and its libraries, and names the version to relink", () => {
+    const text = readFileSync(join(folder, "LICENSES.txt"), "utf8");
+    const { version } = JSON.parse(readFileSync(join(ROOT, "node_modules/bun/package.json"), "utf8"));
+    for (const line of [
+      `git clone --branch bun-v${version} https://github.com/oven-sh/bun`,
+      "JavaScriptCore and other parts of WebKit, LGPL 2 or later",
+      "GNU LIBRARY GENERAL PUBLIC LICENSE\n",
+      "GNU LESSER GENERAL PUBLIC LICENSE\n",
+      "\nhono ",
+    ])
+      expect([line, text.includes(line)]).toEqual([line, true]);
   });
   test.if(FULL)("builds the first data from the seeds", () => walkFirstStart(new Program([inkling()])));
 });

@@ -289,7 +289,7 @@ const program = await makeProgram({
   env: {},
   cwd: ROOT,
   version: "0.0.0",
-  stopper: { signal: new AbortController().signal, release: () => {} },
+  stopper: { signal: new AbortController().signal, onHangUp: () => {}, release: () => {} },
   ending: { exitCode: 0 },
 });
 

@@ -31,15 +31,19 @@ export interface RunOptions {
   readonly memoryBytes?: number;
 }
 
+type Buildah = (...args: string[]) => Promise<string>;
+
 export class Image {
   readonly config: Config;
   readonly root: string;
   readonly user: number;
   private readonly folder: string;
+  private readonly buildah: Buildah;
   private count = 0;
 
-  private constructor(folder: string, root: string, config: Config) {
+  private constructor(folder: string, buildah: Buildah, root: string, config: Config) {
     this.folder = folder;
+    this.buildah = buildah;
     this.root = root;
     this.config = config;
     this.user = Number(config.User.split(":")[0]);
@@ -77,7 +81,14 @@ export class Image {
     await buildah("build", ...args, ...stages, "-f", file, "-t", "inkling", ROOT);
     const { Docker } = JSON.parse(await buildah("inspect", "--type", "image", "inkling"));
     const container = await buildah("from", "inkling");
-    return new Image(folder, await buildah("mount", container), Docker.config);
+    return new Image(folder, buildah, await buildah("mount", container), Docker.config);
+  }
+
+  /** For `docker load`. */
+  async save(name: string): Promise<string> {
+    const path = join(this.folder, "image.tar");
+    await this.buildah("push", "--quiet", "inkling", `docker-archive:${path}:${name}`);
+    return path;
   }
 
   /** The command line of a container, which ends with it; signals to it arrive in the container. */

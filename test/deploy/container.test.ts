@@ -182,7 +182,13 @@ describe("the image", () => {
         "not allowed to listen on port 80",
         "--port",
       ],
-      ["no release", ["serve"], { data: mine }, "there is no release in /data", "`inkling data update`"],
+      [
+        "no release",
+        ["data", "status"],
+        { data: mine },
+        "there is no release in /data",
+        "`inkling data update`",
+      ],
       [
         "no server",
         ["health"],

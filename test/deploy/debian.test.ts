@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { SETTING_NAMES, variableName } from "../../packages/cli/src/config/setting-table.ts";
+import { SETTING_NAMES, tomlKey } from "../../packages/cli/src/config/setting-table.ts";
 import { pack, stage } from "../../scripts/deb.ts";
 import { withPrograms } from "../programs.ts";
 import { executableFolder, run } from "../published-packages.ts";
@@ -56,20 +56,21 @@ describe("the packages", () => {
   test("the unit is the clone's, and what it names is there", () => {
     expect(text("usr/lib/systemd/system/inkling.service")).toBe(UNIT);
     const [command] = value("ExecStart").split(" ");
-    const link = join("/usr/bin", command!);
-    const executable = resolve(dirname(link), readlinkSync(join(main, link)));
+    const script = join("/usr/bin", command!);
+    const executable = /^exec (\S+) /m.exec(text(script))?.[1] ?? "";
     expect([mode(executable), text(executable)]).toEqual(["755", expect.stringContaining("ELF")]);
-    const settings = value("EnvironmentFile").slice(1); // "-": it may be missing
-    expect([text("DEBIAN/conffiles"), existsSync(join(main, settings))]).toEqual([`${settings}\n`, true]);
+    const [variable, settings = ""] = value("Environment").split("=");
+    expect([variable, text("DEBIAN/conffiles")]).toEqual(["INKLING_CONFIG", `${settings}\n`]);
+    expect(text(script)).toContain(`\nexport INKLING_CONFIG="\${INKLING_CONFIG:-${settings}}"\n`);
     const [, credentials = ""] = value("LoadCredential").split(":");
-    expect(mode(credentials)).toBe("700");
+    expect([credentials, mode(credentials)]).toEqual([join(dirname(settings), "credentials"), "750"]);
     const user = value("User");
     expect([text("usr/lib/sysusers.d/inkling.conf"), value("Group")]).toEqual([
       `u ${user} - "Inkling" ${value("WorkingDirectory")} /usr/sbin/nologin\n`,
       user,
     ]);
     const data = `/var/lib/${value("StateDirectory")}`;
-    expect(value("Environment")).toBe(`INKLING_DATA_DIR=${data}`);
+    expect(text(settings)).toContain(`\ndata_dir = "${data}"\n`);
     const install = `install -d -o ${user} -g ${user} -m ${value("StateDirectoryMode")} ${data}\n`;
     expect(text("DEBIAN/postinst")).toContain(install);
     expect(text("DEBIAN/postrm")).toContain(`rm -rf ${data} ${dirname(settings)}\n`);
@@ -80,18 +81,17 @@ describe("the packages", () => {
   });
 
   test("the settings exist, and the hint names a section of a page that is there", () => {
-    const names = [...text("etc/inkling/inkling.env").matchAll(/^#(INKLING_\w+)=/gm)].map(
-      ([, name]) => name!,
-    );
-    expect(names.length).toBeGreaterThan(2);
-    for (const name of names) expect(SETTING_NAMES.map(variableName)).toContain(name);
+    const all = text("etc/inkling/inkling.toml").replace(/^# (\w+ = )/gm, "$1");
+    const names = Object.keys(Bun.TOML.parse(all));
+    expect(names.length).toBeGreaterThan(4);
+    for (const name of names) expect(SETTING_NAMES.map(tomlKey)).toContain(name);
     const [, page = "", heading] = /steps: \/(\S+), "(.+)"/.exec(text("DEBIAN/postinst")) ?? [];
     expect(text(page)).toContain(`\n## ${heading}\n`);
   });
 
   test("scripts can be parsed, modes are plain, sums cover every file", async () => {
-    for (const script of ["postinst", "prerm", "postrm"])
-      await run(["sh", "-n", join(main, "DEBIAN", script)], folder);
+    for (const script of ["DEBIAN/postinst", "DEBIAN/prerm", "DEBIAN/postrm", "usr/bin/inkling"])
+      await run(["sh", "-n", join(main, script)], folder);
     const files = readdirSync(main, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && !entry.parentPath.endsWith("DEBIAN"))
       .map((entry) => join(entry.parentPath, entry.name).slice(main.length + 1));
@@ -101,7 +101,7 @@ describe("the packages", () => {
       .map((line) => line.slice(34));
     expect(sums).toEqual(files.sort());
     const executables = files.filter((path) => mode(path) !== "644");
-    expect(executables).toEqual(["usr/lib/inkling/inkling"]);
+    expect(executables).toEqual(["usr/bin/inkling", "usr/lib/inkling/inkling"]);
   });
 
   test("manual page and completions name the commands as they are called", () => {
@@ -209,10 +209,10 @@ describe.if(FULL)("on Debian", () => {
           `apt-get install --yes /srv/inkling_0.1.0-${revision}_*.deb /srv/inkling-seeds_0.1.0-${revision}_*.deb`,
         );
 
-      expect(await install(1)).toContain("not started, as it has no data yet");
+      expect(await install(1)).toContain("not started yet");
       expect(debian.called()).toEqual(["--system daemon-reload"]);
       expect(await debian.run("stat -c '%U:%G %a' /var/lib/inkling /etc/inkling/credentials")).toBe(
-        "inkling:inkling 750\nroot:root 700\n",
+        "inkling:inkling 750\nroot:inkling 2750\n",
       );
       const wanted = "/etc/systemd/system/multi-user.target.wants/inkling.service";
       expect(debian.exists(wanted)).toBe(false);
@@ -223,16 +223,23 @@ describe.if(FULL)("on Debian", () => {
       expect([debian.called(), debian.exists(wanted)]).toEqual([["enable --now inkling"], true]);
       await debian.run(SERVE);
 
-      debian.write("/etc/inkling/inkling.env", "INKLING_PORT=8080\n");
+      // What the service would be given, a command has too.
+      debian.write("/etc/inkling/credentials/database_url", "postgres://inkling@127.0.0.1:1/inkling\n");
+      const list = "cd /; runuser -u inkling -- inkling keys list 2>&1 || true";
+      expect(await debian.run(list)).toContain("127.0.0.1:1");
+      await debian.run("rm /etc/inkling/credentials/database_url");
+      expect(await debian.run(list)).toContain("checkout");
+      const settings = 'data_dir = "/var/lib/inkling"\nport = 8080\n';
+      debian.write("/etc/inkling/inkling.toml", settings);
       expect(await install(2)).not.toContain("not started");
       expect(debian.called()).toEqual([
         "--system daemon-reload",
         expect.stringContaining("try-restart inkling.service"),
       ]);
       expect(
-        await debian.run("cat /etc/inkling/inkling.env; dpkg --verify inkling inkling-seeds || true"),
+        await debian.run("cat /etc/inkling/inkling.toml; dpkg --verify inkling inkling-seeds || true"),
       ).toMatch(
-        /^INKLING_PORT=8080\n\S+ c \/etc\/inkling\/inkling.env\n$/, // nothing else differs
+        /^data_dir = "\/var\/lib\/inkling"\nport = 8080\n\S+ c \/etc\/inkling\/inkling.toml\n$/, // nothing else differs
       );
       await debian.run(SERVE);
 
@@ -241,7 +248,7 @@ describe.if(FULL)("on Debian", () => {
         expect.stringContaining("stop inkling.service"),
         "--system daemon-reload",
       ]);
-      for (const path of ["/var/lib/inkling/current", "/etc/inkling/inkling.env"])
+      for (const path of ["/var/lib/inkling/current", "/etc/inkling/inkling.toml"])
         expect([path, debian.exists(path)]).toEqual([path, true]);
       await debian.run("apt-get purge --yes inkling inkling-seeds");
       const left = await debian.run(

@@ -140,11 +140,6 @@ describe("errors: one line, a hint, the exit code", () => {
     ["keys create --expires 2001-01-01", 2, /^inkling: .*\n {2}--expires: is in the past\nhint: .*\n$/],
     ["keys create --expires soon", 2, /\n {2}--expires: must be 90d or the like, a time such as .*\n/],
     ["keys rotate key_x --overlap soon", 2, /^inkling: --overlap must be .*"soon"\nhint: for example .*\n$/],
-    [
-      "serve",
-      1,
-      /^inkling: there is no release in .*\/data\nhint: make one with `npx @inkling\/cli data update`\n$/,
-    ],
     ["data status", 1, /^inkling: there is no release in .*\nhint: .*\n$/],
     ["data verify", 1, /^inkling: there is no release in .*\nhint: .*\n$/],
     ["data rollback", 1, /^inkling: there is no release in .*\nhint: .*\n$/],
@@ -361,7 +356,7 @@ describe("output for programs", () => {
 
 describe("as a process", () => {
   test("an error goes to standard error, with its exit code", async () => {
-    expect(await spawned(["node", BIN, "serve"])).toEqual({
+    expect(await spawned(["node", BIN, "data", "status"])).toEqual({
       out: "",
       err: `inkling: there is no release in ${temp}/data\nhint: make one with \`npx @inkling/cli data update\`\n`,
       code: 1,

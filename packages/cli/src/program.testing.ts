@@ -45,7 +45,7 @@ export async function runHere(
     env,
     cwd,
     version: "1.2.3",
-    stopper: { signal, release: () => {} },
+    stopper: { signal, onHangUp: () => {}, release: () => {} },
     ending: { exitCode: 0 },
   });
   return { out, err, code };

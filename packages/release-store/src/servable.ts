@@ -2,7 +2,7 @@
 
 import type { LoadedRelease } from "@inkling/engine";
 import { checkFiles, findFiles, openNamed, type ReleaseFiles } from "./open.ts";
-import { currentName, findCurrent, ReleaseError, releaseNames, requireCurrentName } from "./releases.ts";
+import { currentName, findCurrent, ReleaseError, requireCurrentName } from "./releases.ts";
 import { areMarked } from "./verified.ts";
 import { brokenSegments, hintFor, isOfOtherVersion, verifyRelease } from "./verify.ts";
 
@@ -53,24 +53,4 @@ export function openServable(dataDir: string): LoadedRelease {
       ? hintFor(broken)
       : "`npx @inkling/cli data update` makes a new one, with `--offline` from the copies that are here; `npx @inkling/cli data rollback` goes back to the release before",
   );
-}
-
-/**
- * Makes sure that there may be something to serve: the current release, or an older one that the server falls back to.
- * Maps nothing: the server starts in the process that asks.
- * @throws ReleaseError when there is neither
- */
-export function requireRelease(dataDir: string): void {
-  if (findUsable(dataDir).release !== undefined) return;
-  if (!releaseNames(dataDir).some((name) => isThere(dataDir, name))) openServable(dataDir);
-}
-
-function isThere(dataDir: string, name: string): boolean {
-  try {
-    checkFiles(dataDir, name);
-    return true;
-  } catch (error) {
-    if (!(error instanceof ReleaseError)) throw error;
-    return false;
-  }
 }

@@ -28,7 +28,6 @@ import {
   releaseId,
   releaseNames,
   requireCurrent,
-  requireRelease,
   unpin,
   verifyRelease,
   verifySegments,
@@ -180,7 +179,7 @@ describe("releases of a data folder", () => {
 
   test("without any release, the hint is the command that makes one", async () => {
     const empty = mkdtempSync(join(temp, "empty-"));
-    for (const open of [requireCurrent, openServable, previous, requireRelease]) {
+    for (const open of [requireCurrent, openServable, previous]) {
       expect((await errorOf(() => open(empty))).hint).toContain("@inkling/cli data update");
     }
     expect(findUsable(empty)).toEqual({ release: undefined, problem: undefined });
@@ -191,13 +190,11 @@ describe("releases of a data folder", () => {
     ["that `current` names wrongly", {}, "../../etc/passwd"],
     ["that is gone", {}, "20260609T000000000Z-000000000009"],
   ];
-  test.each(damaged)("a server starts on an older release when one is %s", async (_, over, current) => {
+  test.each(damaged)("a current release %s is not usable, and named", async (_, over, current) => {
     const dataDir = dataFolder(over);
     writeFileSync(join(dataDir, "current"), `${current}\n`);
     expect(findUsable(dataDir).release).toBeUndefined();
-    requireRelease(dataDir);
-    for (const name of names) writeFileSync(join(dataDir, "releases", `${name}.json`), "{");
-    expect((await errorOf(() => requireRelease(dataDir))).message).toMatch(/^release /);
+    expect((await errorOf(() => openServable(dataDir))).message).toMatch(/^release |^current /);
   });
 
   test("a name in `current` that leads out of the folder is refused", async () => {
@@ -269,7 +266,7 @@ describe("segments", () => {
     writeFileSync(join(dataDir, "releases", `${name}.json`), JSON.stringify(withSegment));
     writeFileSync(join(dataDir, `segments/${SHA}.seg`), new Uint8Array(100));
     makeCurrent(dataDir, name);
-    expect((await errorOf(() => requireRelease(dataDir))).message).toContain("not an Inkling segment");
+    expect((await errorOf(() => openServable(dataDir))).message).toContain("not an Inkling segment");
     expect(readFileSync("/proc/self/maps", "utf8")).not.toContain(dataDir);
   });
 

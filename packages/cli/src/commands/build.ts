@@ -3,11 +3,11 @@
 import { currentName, ReleaseError } from "@inkling/release-store";
 import { ChannelError } from "@inkling/release-store/channel";
 import { type Command, Option } from "commander";
-import type { Settings } from "../config/settings.ts";
 import { channelOf, openPublisher, renewIfDue, signingKey } from "../runtime/channel.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
 import { keepSettingsFresh, sleepUnlessAborted } from "../runtime/keep-fresh.ts";
+import { LiveSettings } from "../runtime/live-settings.ts";
 import { percentOf } from "../runtime/percent.ts";
 import { ensureWritable } from "../runtime/writable.ts";
 
@@ -33,18 +33,23 @@ Examples:
   inkling build --publish --channel s3://inkling-releases/prod
   inkling build --publish --percent 10      then \`inkling channel promote\``,
     );
-  addAction(command, context, BUILD_SETTINGS, ({ settings, flags }) =>
-    keepBuilding(settings, context, flags.publish === true ? percentOf(flags.percent) : undefined),
+  addAction(command, context, BUILD_SETTINGS, ({ settings, flags, read }) =>
+    keepBuilding(
+      new LiveSettings(settings, read),
+      context,
+      flags.publish === true ? percentOf(flags.percent) : undefined,
+    ),
   );
 }
 
 /** @param percent share of the servers that take a new release; nothing is published without */
 async function keepBuilding(
-  settings: Settings,
+  live: LiveSettings,
   context: Context,
   percent: number | undefined,
 ): Promise<void> {
   const { terminal, stopper } = context;
+  const settings = live.current;
   const { dataDir } = settings;
   if (percent !== undefined) {
     channelOf(settings);
@@ -57,6 +62,7 @@ async function keepBuilding(
     info: (event: string, fields?: object) => line("info", event, fields),
     error: (event: string, fields?: object) => line("error", event, fields),
   };
+  live.reloadOnHangUp(stopper, log);
   const publish = async () => {
     const name = currentName(dataDir);
     if (percent === undefined || name === undefined) return;
@@ -76,7 +82,7 @@ async function keepBuilding(
         log.error("channel-not-published", { reason: error.message, hint: error.hint });
     }
   };
-  const building = keepSettingsFresh(settings, log, stopper.signal, { firstMs: 0 });
+  const building = keepSettingsFresh(live, log, stopper.signal, { firstMs: 0 });
   // Looks for what is to be published by itself: builds that fail for days must not let the channel expire.
   while (!stopper.signal.aborted) {
     await publish();

@@ -10,7 +10,7 @@ const context = {
   env: {},
   cwd: ".",
   version: "1.2.3",
-  stopper: { signal: new AbortController().signal, release: () => {} },
+  stopper: { signal: new AbortController().signal, onHangUp: () => {}, release: () => {} },
   ending: { exitCode: 0 as const },
 };
 const program = await makeProgram(context);

@@ -5,10 +5,11 @@ import { join } from "node:path";
 import { DATA_FOLDER } from "@inkling/release-store";
 import type { Command } from "commander";
 import type { SettingName } from "../config/setting-table.ts";
-import { type Settings, shown } from "../config/settings.ts";
+import { shown } from "../config/settings.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
-import { probeListeners, runServer, serverOptions } from "../runtime/run-server.ts";
+import { LiveSettings } from "../runtime/live-settings.ts";
+import { probeListeners, runServer } from "../runtime/run-server.ts";
 import { ensureWritable, forgetChannelReport, whyReadOnly } from "../runtime/writable.ts";
 import { LiveLine } from "../terminal/progress.ts";
 import { formatBytes } from "../terminal/terminal.ts";
@@ -37,12 +38,12 @@ export const SERVER_SETTINGS: readonly SettingName[] = [
 export function addServe(program: Command, context: Context): void {
   const command = program
     .command("serve")
-    .description("serve the API in production: needs a release, answers 503 for missing data")
+    .description("serve the API in production: answers 503 for missing data, and until there is a release")
     .addHelpText(
       "after",
       `
 Feeds are fetched in the background, each at its own pace; INKLING_OFFLINE=1 turns that off, INKLING_MIRROR names a folder instead.
-SIGTERM and SIGINT let requests under way finish, then the exit code is 0.
+SIGTERM and SIGINT let requests under way finish, then the exit code is 0. SIGHUP reads the settings again.
 
 Examples:
   inkling data update && inkling serve
@@ -50,17 +51,17 @@ Examples:
   INKLING_DATABASE_URL=postgres://inkling:…@db/inkling inkling serve
   inkling serve --channel https://releases.example/inkling      releases of another host: nothing is built`,
     );
-  addAction(command, context, [...SERVER_SETTINGS, "channel", "channelKey"], ({ settings }) =>
-    settings.channel === undefined ? serve(settings, context) : serveChannel(settings, context),
-  );
+  addAction(command, context, [...SERVER_SETTINGS, "channel", "channelKey"], ({ settings, read }) => {
+    const live = new LiveSettings(settings, read);
+    return settings.channel === undefined ? serve(live, context) : serveChannel(live, context);
+  });
 }
 
 /** What the first answer does not need is loaded after the start, or with its first use. */
-async function serve(settings: Settings, context: Context): Promise<void> {
-  const { stopper, version } = context;
+async function serve(live: LiveSettings, context: Context): Promise<void> {
+  const { stopper } = context;
+  const settings = live.current;
   const { dataDir } = settings;
-  const requireRelease = async () => (await import("@inkling/release-store")).requireRelease(dataDir);
-  if (!existsSync(join(dataDir, DATA_FOLDER.current))) await requireRelease(); // before anything is made there
   const readOnly = whyReadOnly(settings);
   probeListeners(settings);
   if (readOnly === undefined) forgetChannelReport(dataDir); // otherwise it is of those who put releases there
@@ -69,12 +70,13 @@ async function serve(settings: Settings, context: Context): Promise<void> {
     const updates = new Updates();
     return { updates, actions: dataActions(updates) };
   });
-  const options = {
-    ...serverOptions(settings, "serve", version),
-    actions: async () => (await upkeep()).actions,
-    onNoRelease: requireRelease,
-  };
-  const server = await runServer(options, context);
+  const actions = async () => (await upkeep()).actions;
+  const server = await runServer({ mode: "serve", live, actions }, context);
+  const hasRelease = server.running.hasRelease;
+  if (!hasRelease) {
+    const hint = "`npx @inkling/cli data status` shows why; `npx @inkling/cli data update` builds one";
+    server.running.log.error("no-release", { data_dir: dataDir, effect: "lookups answer 503", hint });
+  }
   if (readOnly !== undefined) {
     const effect = "this server updates no data, and follows releases that others put there";
     server.running.log.info("data-folder-read-only", { reason: readOnly, effect });
@@ -83,8 +85,8 @@ async function serve(settings: Settings, context: Context): Promise<void> {
   }
   const { updates } = await upkeep();
   const { keepSettingsFresh } = await import("../runtime/keep-fresh.ts");
-  const wait = FIRST_UPDATE_MS * (1 + Math.random());
-  const fresh = keepSettingsFresh(settings, server.running.log, stopper.signal, {
+  const wait = hasRelease ? FIRST_UPDATE_MS * (1 + Math.random()) : 0;
+  const fresh = keepSettingsFresh(live, server.running.log, stopper.signal, {
     firstMs: wait,
     updates,
   });
@@ -93,8 +95,9 @@ async function serve(settings: Settings, context: Context): Promise<void> {
 }
 
 /** Releases come from the channel: nothing is built, and no feed is fetched. */
-async function serveChannel(settings: Settings, context: Context): Promise<void> {
-  const { stopper, version, terminal, env } = context;
+async function serveChannel(live: LiveSettings, context: Context): Promise<void> {
+  const { stopper, terminal, env } = context;
+  const settings = live.current;
   const { keepFollowing, openFollower, withChannel } = await import("../runtime/channel.ts");
   ensureWritable(settings.dataDir);
   probeListeners(settings);
@@ -111,7 +114,7 @@ async function serveChannel(settings: Settings, context: Context): Promise<void>
       progress.end();
     }
   }
-  const server = await runServer(serverOptions(settings, "serve", version), context);
+  const server = await runServer({ mode: "serve", live }, context);
   const following = keepFollowing(follower, settings, { env, signal: stopper.signal }, server.running);
   await server.untilStopped(stopper.signal);
   await following;

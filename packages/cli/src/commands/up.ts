@@ -13,7 +13,8 @@ import { dataActions, Updates } from "../runtime/data-actions.ts";
 import { countKeys, type KeysOf, makeFirstKeys } from "../runtime/first-keys.ts";
 import { keepSettingsFresh, SHORTEST_PAUSE_MS } from "../runtime/keep-fresh.ts";
 import { withStore } from "../runtime/keys.ts";
-import { probeListeners, runServer, serverOptions } from "../runtime/run-server.ts";
+import { LiveSettings } from "../runtime/live-settings.ts";
+import { probeListeners, runServer } from "../runtime/run-server.ts";
 import { ensureWritable, forgetChannelReport } from "../runtime/writable.ts";
 import { CliError, EXIT, Stopped } from "../terminal/errors.ts";
 import { type Terminal, warn } from "../terminal/terminal.ts";
@@ -33,11 +34,14 @@ Examples:
   inkling up --port 9000 --data-dir /var/lib/inkling
   INKLING_MIRROR=/srv/feeds inkling up      lists from a folder: no internet needed`,
     );
-  addAction(command, context, SERVER_SETTINGS, ({ settings }) => up(settings, context));
+  addAction(command, context, SERVER_SETTINGS, ({ settings, read }) =>
+    up(new LiveSettings(settings, read), context),
+  );
 }
 
-async function up(settings: Settings, context: Context): Promise<void> {
+async function up(live: LiveSettings, context: Context): Promise<void> {
   const { terminal, stopper } = context;
+  const settings = live.current;
   if (settings.channel !== undefined) {
     throw new CliError(
       "`inkling up` builds its own data, and a channel is set",
@@ -59,15 +63,14 @@ async function up(settings: Settings, context: Context): Promise<void> {
     const requests = new Updates();
     const actions = async () => dataActions(requests);
     const watched = terminal.live || terminal.prompt !== undefined;
-    const options = { ...serverOptions(settings, "up", context.version, watched), actions };
-    const server = await runServer(options, context);
+    const server = await runServer({ mode: "up", live, watched, actions }, context);
     served = true;
     const { version } = context;
     const { style } = terminal;
     const updating = updates && mayFindNewer(settings);
     terminal.out(banner({ settings, current, keys, version, updates: updating, style }));
     const firstMs = updates ? 0 : SHORTEST_PAUSE_MS;
-    const fresh = keepSettingsFresh(settings, server.running.log, stopper.signal, {
+    const fresh = keepSettingsFresh(live, server.running.log, stopper.signal, {
       firstMs,
       updates: requests,
     });

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { formatPrefix } from "@inkling/engine";
@@ -127,6 +127,28 @@ describe("credentials", () => {
     const [problem] = problemsOf({ env });
     expect(problem).toStartWith(`${join(env.CREDENTIALS_DIRECTORY, "inkling_api_key")} `);
     expect(problem).not.toContain("hidden");
+  });
+  test("without a service manager: beside the settings file, wherever that is", () => {
+    const cwd = folder("port = 9");
+    mkdirSync(join(cwd, "credentials"));
+    writeFileSync(join(cwd, "credentials/database_url"), `${url}\n`);
+    expect(load({ cwd }).settings.databaseUrl).toBe(url);
+    expect(load({ flags: { config: join(cwd, "inkling.toml") } }).settings.databaseUrl).toBe(url);
+    expect(load({ cwd, env: database("postgres://x/y") }).settings.databaseUrl).toBe("postgres://x/y");
+    expect(load({ cwd, env: secrets({}) }).origins.databaseUrl).toBe("default");
+  });
+  test.if(process.getuid?.() === 0)("not readable for this user: one problem, never another database", () => {
+    const cwd = folder("port = 9");
+    for (const path of [temp, cwd]) chmodSync(path, 0o755);
+    mkdirSync(join(cwd, "credentials"), { mode: 0o700 });
+    process.seteuid!(65534);
+    try {
+      expect(() => loadSettings({ flags: {}, env: {}, cwd })).toThrow(
+        `Cannot start:\n  ${cwd}/credentials and its files must be readable for this user; run commands as the service's user`,
+      );
+    } finally {
+      process.seteuid!(0);
+    }
   });
   test("one that cannot be read is a problem", () => {
     const env = secrets({});

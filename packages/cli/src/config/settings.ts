@@ -5,7 +5,8 @@
 // err  SettingsError with every problem together
 //
 // An empty value counts as not set. Relative paths start at the folder of whatever names them.
-// src  credentials: https://systemd.io/CREDENTIALS, files that the service manager alone shows to the service
+// Credentials are files: a service has those that its manager shows to it alone (https://systemd.io/CREDENTIALS), a command
+// those in `credentials/` beside the settings file. Both are of one folder, so that both use one database.
 
 import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -32,6 +33,8 @@ const FILE_VARIABLE = "INKLING_CONFIG";
 const CREDENTIALS_VARIABLE = "CREDENTIALS_DIRECTORY";
 /** `LoadCredential=inkling:FOLDER` puts this before each file's name. */
 const CREDENTIAL_PREFIX = "inkling_";
+/** Beside the settings file. */
+const CREDENTIALS_FOLDER = "credentials";
 /** Used by the project's tests; not settings. */
 const KNOWN_OTHERS = [FILE_VARIABLE, LAUNCHER_VARIABLE, "INKLING_VECTORS", "INKLING_TEST_FULL"];
 
@@ -183,8 +186,8 @@ function pickRaw(
   if (variable !== undefined && variable !== "") {
     return { value: variable, origin: "environment", label: variableName(name), base: input.cwd };
   }
-  const credential = readCredential(name, input.env, problems);
-  if (credential !== undefined) return credential;
+  const credential = settingRow(name).secret && readCredential(name, input.env, file, problems);
+  if (credential) return credential;
   const inFile = file?.values[tomlKey(name)];
   if (file !== undefined && inFile !== undefined && inFile !== "") {
     const label = `${tomlKey(name)} in ${file.path}`;
@@ -193,17 +196,29 @@ function pickRaw(
   return { value: SETTINGS[name].fallback, origin: "default", label: variableName(name), base: input.cwd };
 }
 
-/** Of secrets alone; trailing line breaks are what editors leave. */
-function readCredential(name: SettingName, env: Environment, problems: string[]): Raw | undefined {
-  const folder = env[CREDENTIALS_VARIABLE];
-  if (!folder || settingRow(name).secret === undefined) return undefined;
-  const path = join(folder, CREDENTIAL_PREFIX + tomlKey(name));
-  if (!existsSync(path)) return undefined;
+/** Trailing line breaks are what editors leave. */
+function readCredential(
+  name: SettingName,
+  env: Environment,
+  file: SettingsFile | undefined,
+  problems: string[],
+): Raw | undefined {
+  const given = env[CREDENTIALS_VARIABLE];
+  const folder = given || (file && join(dirname(file.path), CREDENTIALS_FOLDER));
+  if (folder === undefined) return undefined;
+  const path = join(folder, given ? CREDENTIAL_PREFIX + tomlKey(name) : tomlKey(name));
   try {
     const value = readFileSync(path, "utf8").replace(/[\r\n]+$/, "");
     return value === "" ? undefined : { value, origin: "credential", label: path, base: folder };
   } catch (error) {
-    problems.push(`${path} cannot be read: ${(error as Error).message}`);
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    // Without a right to the folder there is one problem, not one for each secret.
+    const problem =
+      code === "EACCES"
+        ? `${folder} and its files must be readable for this user; run commands as the service's user`
+        : `${path} cannot be read: ${message}`;
+    if (!problems.includes(problem)) problems.push(problem);
     return undefined;
   }
 }

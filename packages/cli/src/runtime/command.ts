@@ -11,6 +11,8 @@ export type Flags = Record<string, any>;
 
 export interface Call extends LoadedSettings {
   readonly flags: Flags;
+  /** Reads the settings again. @throws SettingsError */
+  readonly read: () => LoadedSettings;
 }
 
 export interface Result {
@@ -38,8 +40,8 @@ export function addAction<Args extends (string | undefined)[]>(
 ): void {
   withSettings(command, names).action(async (...given: unknown[]) => {
     const flags = given.at(-2) as Flags; // commander gives the arguments, the flags and the command
-    const loaded = settingsFor(context, flags, names);
-    const result = await run({ ...loaded, flags }, ...(given.slice(0, -2) as Args));
+    const read = () => settingsFor(context, flags, names);
+    const result = await run({ ...read(), flags, read }, ...(given.slice(0, -2) as Args));
     if (result) printResult(context, flags, result);
   });
 }

@@ -12,7 +12,6 @@ import { constants, setPriority } from "node:os";
 import { join } from "node:path";
 import { DATA_FOLDER, fileStamp, messageOf } from "@inkling/release-store";
 import type { RunningServer } from "@inkling/server";
-import type { Settings } from "../config/settings.ts";
 import { CliError } from "../terminal/errors.ts";
 import { buildOrder } from "./build.ts";
 import {
@@ -24,6 +23,7 @@ import {
   writeLastBuild,
 } from "./build-process.ts";
 import { Updates } from "./data-actions.ts";
+import type { LiveSettings } from "./live-settings.ts";
 
 const MINUTE = 60_000;
 /** A feed that is due at once still waits this long: it spares publishers and this machine. */
@@ -147,22 +147,23 @@ interface RoundOptions {
 
 /** {@link keepFresh} for these settings, in this process's time. */
 export function keepSettingsFresh(
-  settings: Settings,
+  live: Pick<LiveSettings, "current">,
   log: FreshEffects["log"],
   signal: AbortSignal,
   { firstMs, updates = new Updates() }: RoundOptions,
 ): Promise<void> {
-  const choice = join(settings.dataDir, DATA_FOLDER.feedChoice);
+  const { dataDir } = live.current;
+  const choice = join(dataDir, DATA_FOLDER.feedChoice);
   let built = fileStamp(choice);
   const build = () => updates.run(buildOnce);
   const buildOnce = async (isWanted: boolean) => {
     built = fileStamp(choice);
-    const result = await runBuild(buildOrder(settings, { fetch: true, onlyDue: !isWanted }), {
+    const result = await runBuild(buildOrder(live.current, { fetch: true, onlyDue: !isWanted }), {
       signal,
       onStart: (pid) => setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL),
       onEvent: () => {},
     });
-    writeLastBuild(settings.dataDir, result, new Date());
+    writeLastBuild(dataDir, result, new Date());
     return result;
   };
   const sleep = (ms: number) =>

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { loadSettings } from "../config/settings.ts";
-import { serverOptions } from "./run-server.ts";
+import { reloadableOptions } from "./run-server.ts";
 
 const rows: [mode: "up" | "serve", watched: boolean, set: string | undefined, level: string][] = [
   ["serve", false, undefined, "access"],
@@ -13,5 +13,5 @@ const rows: [mode: "up" | "serve", watched: boolean, set: string | undefined, le
 test.each(rows)("what %s logs, at a terminal %p, set %p: %s", (mode, watched, set, level) => {
   const env: Record<string, string> = set === undefined ? {} : { INKLING_LOG_LEVEL: set };
   const { settings } = loadSettings({ flags: {}, env, cwd: import.meta.dir });
-  expect(serverOptions(settings, mode, "1.2.3", watched).logLevel).toBe(level as "info");
+  expect(reloadableOptions(settings, mode, watched).logLevel).toBe(level as "info");
 });

@@ -4,23 +4,32 @@ import type { ConsoleFiles } from "@inkling/console/files";
 import type { Mode } from "@inkling/engine";
 import { FORM, programFile } from "@inkling/release-store/program";
 import { exitOnFault } from "@inkling/server/exit-on-fault";
-import { probePort, type RunningServer, type ServerOptions, startServer } from "@inkling/server/serve";
+import {
+  probePort,
+  type ReloadableOptions,
+  type RunningServer,
+  type ServerOptions,
+  startServer,
+} from "@inkling/server/serve";
 import { processEnvironment, surroundings, workerEnvironment } from "../config/environment.ts";
 import type { Settings } from "../config/settings.ts";
 import { serviceManager } from "../terminal/service-manager.ts";
 import type { Context } from "./context.ts";
+import type { LiveSettings } from "./live-settings.ts";
 
 /** The log level by default. At a terminal only errors: the banner shows what is well. */
 const LOG_LEVEL = { serve: "access", up: "info", watched: "error" } as const;
 
 /** @param watched is the log shown at a terminal? */
-export function serverOptions(
-  settings: Settings,
-  mode: Mode,
-  version: string,
-  watched = false,
-): ServerOptions {
+export function reloadableOptions(settings: Settings, mode: Mode, watched: boolean): ReloadableOptions {
+  const { rate, burst, trustedProxies, maxConnections, dnsServers, dnsExclude } = settings;
+  const logLevel = settings.logLevel ?? LOG_LEVEL[mode === "up" && watched ? "watched" : mode];
+  return { rate, burst, trustedProxies, maxConnections, dnsServers, dnsExclude, logLevel };
+}
+
+function serverOptions(settings: Settings, mode: Mode, version: string, watched: boolean): ServerOptions {
   return {
+    ...reloadableOptions(settings, mode, watched),
     mode,
     version,
     host: settings.host,
@@ -30,18 +39,11 @@ export function serverOptions(
     adminNames: settings.adminNames,
     dataDir: settings.dataDir,
     databaseUrl: settings.databaseUrl,
-    rate: settings.rate,
-    burst: settings.burst,
-    trustedProxies: settings.trustedProxies,
-    maxConnections: settings.maxConnections,
     maxUnstoredSeconds: settings.maxUnstoredSeconds,
     maxStaleSeconds: settings.maxStale,
     workers: settings.workers,
     workerEnvironment: workerEnvironment(processEnvironment),
     console: serveConsole(),
-    dnsServers: settings.dnsServers,
-    dnsExclude: settings.dnsExclude,
-    logLevel: settings.logLevel ?? LOG_LEVEL[mode === "up" && watched ? "watched" : mode],
     ...(settings.apiKey === undefined ? {} : { adoptKey: settings.apiKey }),
   };
 }
@@ -67,15 +69,29 @@ export interface Serving {
   untilStopped(signal: AbortSignal): Promise<void>;
 }
 
+interface RunOptions extends Pick<ServerOptions, "actions"> {
+  readonly mode: Mode;
+  readonly live: LiveSettings;
+  /** Is the log shown at a terminal? */
+  readonly watched?: boolean;
+}
+
 /**
  * Starts the server, and tells the service manager.
  * @throws StartError or StoreError, each with a hint of its own
  */
-export async function runServer(options: ServerOptions, { env, terminal }: Context): Promise<Serving> {
+export async function runServer(
+  { mode, live, watched = false, ...rest }: RunOptions,
+  { env, terminal, version, stopper }: Context,
+): Promise<Serving> {
   terminal.outliveReaders?.();
+  const options = { ...serverOptions(live.current, mode, version, watched), ...rest };
   const running = await startServer(options);
   const { databaseUrl, adoptKey = "" } = options;
   exitOnFault((error) => running.crash(error, [databaseUrl, adoptKey]));
+  live.reloadOnHangUp(stopper, running.log, (settings) =>
+    running.reload(reloadableOptions(settings, mode, watched)),
+  );
   const manager = serviceManager(surroundings(env));
   manager.ready();
   return {

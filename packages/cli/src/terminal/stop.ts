@@ -1,4 +1,5 @@
-// stop.ts: SIGINT, SIGTERM and SIGHUP: the first stops in order, the second at once.
+// stop.ts: SIGINT, SIGTERM and SIGHUP: the first stops in order, the second at once. SIGHUP stops no server that a service
+// manager started: it reads its settings again.
 //
 // A terminal sends Ctrl-C to every process of a job, and npm and the launcher forward theirs: one
 // key press arrives up to three times within milliseconds. Repeats that close are one.
@@ -13,6 +14,8 @@ const LAUNCHER_CHECK_MS = 500;
 export interface Stopper {
   /** Aborted by the first signal, with the signal's name as reason. */
   readonly signal: AbortSignal;
+  /** From now on SIGHUP does this instead, unless it comes of a terminal that is closed. */
+  onHangUp(act: () => void): void;
   /** Ends listening: a signal then has its usual effect again. */
   release(): void;
 }
@@ -45,7 +48,9 @@ function exitAtOnce(): never {
 export function listenForStop(launcherPid: number | undefined): Stopper {
   const controller = new AbortController();
   const rule = makeStopRule();
+  let hangUp: (() => void) | undefined;
   const on = (name: string) => {
+    if (name === "SIGHUP" && hangUp !== undefined) return hangUp();
     const meaning = rule(performance.now());
     if (meaning === "first") controller.abort(name);
     if (meaning === "again") exitAtOnce();
@@ -59,6 +64,9 @@ export function listenForStop(launcherPid: number | undefined): Stopper {
         }, LAUNCHER_CHECK_MS).unref();
   return {
     signal: controller.signal,
+    onHangUp: (act) => {
+      if (!process.stdin.isTTY) hangUp = act;
+    },
     release: () => {
       clearInterval(watch);
       for (const name of SIGNALS) process.off(name, on);

@@ -44,7 +44,7 @@ export class App {
       pipeline: new Pipeline(options.checks, options.counts),
       admission: new Admission(options),
       responses: new Responses(options),
-      memory: new BatchMemory(options.workers),
+      memory: options.memory ?? new BatchMemory(),
     };
   }
 

@@ -1,6 +1,7 @@
 // options.ts: what the API needs of the server around it.
 
 import type { LoadedRelease, Mode, Overrides, Prefix } from "@inkling/engine";
+import type { BatchMemory } from "../batch/memory.ts";
 import type { ProblemCode } from "../http/problems.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import type { UsageCounter } from "../limits/key-cells.ts";
@@ -49,8 +50,8 @@ export interface AppOptions extends StatusSource {
   /** Milliseconds of a monotonic clock. */
   readonly elapsed: () => number;
   readonly newRequestId: () => string;
-  /** Processes that answer; 1 by default. */
-  readonly workers?: number | undefined;
+  /** Shared with another App of this process; its own by default. */
+  readonly memory?: BatchMemory;
   /** Seconds after which an idle stream is closed; for tests. */
   readonly streamIdleSeconds?: number;
 }

@@ -3,23 +3,26 @@
 // Messages are structured clones, which keep no classes: networks go as text. Each of keys, overrides and release is sent
 // whole whenever it changes, so a worker that starts later gets the same.
 
-import { type Override, type Prefix, parsePrefix } from "@inkling/engine";
+import { formatPrefix, type Override, type Prefix, parsePrefix } from "@inkling/engine";
 import type { EpochMs, KeyId } from "../keys/key.ts";
 import { type PlainKeys, plainKeys } from "../keys/snapshot.ts";
 import type { CellKind } from "../limits/cell-memory.ts";
 import type { CellIndex } from "../limits/cells.ts";
 import type { MxReport } from "../mx/counts.ts";
 import type { AnsweringOptions } from "../serving/answering.ts";
-import type { Change } from "../serving/options.ts";
+import { type Change, type ReloadableOptions, reloadable } from "../serving/options.ts";
 import { type ReleaseMessage, releaseMessage } from "../serving/release-follower.ts";
 import type { Services } from "../serving/services.ts";
-import type { LogLevel } from "../telemetry/log.ts";
 import type { MetricsSource } from "../telemetry/metric-definitions.ts";
 
 /** Number of a worker, from 0; one that replaces another has its number. */
 export type WorkerSlot = number & { readonly of?: "worker" };
 
-export interface WorkerOptions extends AnsweringOptions {
+interface ReloadMessage extends Omit<ReloadableOptions, "trustedProxies"> {
+  readonly trustedProxies: readonly string[];
+}
+
+export interface WorkerOptions extends AnsweringOptions, ReloadMessage {
   readonly slot: WorkerSlot;
   readonly workers: number;
   /** LAYOUT of the primary's code. */
@@ -28,8 +31,6 @@ export interface WorkerOptions extends AnsweringOptions {
   readonly base: EpochMs;
   readonly cells: CellKind;
   readonly dataDir: string;
-  readonly trustedProxies: readonly string[];
-  readonly logLevel: LogLevel;
 }
 
 export interface KeysMessage {
@@ -53,6 +54,7 @@ export type ToWorker =
   | KeysMessage
   /** Comes after one of each of the above. */
   | { readonly type: "listen" }
+  | { readonly type: "reload"; readonly options: ReloadMessage }
   | { readonly type: "report" }
   | { readonly type: "stop" };
 
@@ -88,6 +90,11 @@ export function messageOf(change: Change, { releases, overrides, keys, keyring }
       return { type: "keys", change, keys: plain, cells, away: lastError, stale, unready };
     }
   }
+}
+
+export function reloadMessage(options: ReloadableOptions): ReloadMessage {
+  const { trustedProxies, ...rest } = reloadable(options);
+  return { ...rest, trustedProxies: trustedProxies.map(formatPrefix) };
 }
 
 export function prefixesFromWire(texts: readonly string[]): Prefix[] {

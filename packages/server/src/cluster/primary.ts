@@ -8,7 +8,7 @@ import { makeFolder, messageOf } from "@inkling/release-store";
 import { mostConnections } from "../http/connections.ts";
 import { StartError } from "../http/start-error.ts";
 import { type CellKind, type CellMemory, HeapCells } from "../limits/cell-memory.ts";
-import type { Closers, RunningServer, ServerOptions } from "../serving/options.ts";
+import { type Closers, type RunningServer, reloadable, type ServerOptions } from "../serving/options.ts";
 import { metricsSource, type Serving } from "../serving/serving.ts";
 import { isSharedDatabase } from "../store/database.ts";
 import { Log } from "../telemetry/log.ts";
@@ -37,11 +37,12 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
   );
 
   // Loaded now: the first worker has started, and loads its own code meanwhile on another core.
-  const [{ openServices, closeServices }, { HostReporter }, { AdminListener }] = await Promise.all([
-    import("../serving/services.ts"),
-    import("../serving/host-reporter.ts"),
-    import("./admin-listener.ts"),
-  ]);
+  const [{ openServices, closeServices, changeDefaults }, { HostReporter }, { AdminListener }] =
+    await Promise.all([
+      import("../serving/services.ts"),
+      import("../serving/host-reporter.ts"),
+      import("./admin-listener.ts"),
+    ]);
   const onChange: Serving["publish"] = (change) => serving.publish(change);
   const services = await openServices(options, { log, memory, closers, onChange });
   const adminProblems = new Map<string, number>();
@@ -65,11 +66,12 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
     ...(workers > 1 && { workers }),
   });
 
-  const { maxConnections } = options;
-  const most = mostConnections(maxConnections, workers);
-  if (most < maxConnections) {
+  const logFewer = ({ maxConnections }: Pick<ServerOptions, "maxConnections">) => {
+    const most = mostConnections(maxConnections, workers);
+    if (most === maxConnections) return;
     log.info("fewer-connections", { most, asked: maxConnections, why: "open files limit" });
-  }
+  };
+  logFewer(options);
 
   const shutDown = async () => {
     log.info("stopping");
@@ -86,7 +88,17 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
     port,
     adminPort: admin.port,
     log,
+    get hasRelease() {
+      return services.releases.current !== undefined;
+    },
     report,
+    reload: async (given) => {
+      const reloaded = reloadable(given);
+      log.level = reloaded.logLevel;
+      await changeDefaults(services, reloaded);
+      serving.reload(reloaded);
+      logFewer(reloaded);
+    },
     crash: (error, secrets) => {
       log.crash("uncaught-error", error, secrets);
       closeLog();

@@ -4,18 +4,17 @@
 // err  listen throws StartError where a worker cannot start and another try would not help; all other ends are logged,
 //      with exit code or signal, and the worker is replaced
 
-import { formatPrefix } from "@inkling/engine";
 import { messageOf as textOf } from "@inkling/release-store";
 import { processCommand } from "@inkling/release-store/program";
 import { API_COUNTS, makeCounts } from "../api/counts.ts";
 import { StartError } from "../http/start-error.ts";
 import { backoffMs } from "../keys/backoff.ts";
-import { CHANGES, type Change, type ServerOptions } from "../serving/options.ts";
+import { CHANGES, type Change, type ReloadableOptions, type ServerOptions } from "../serving/options.ts";
 import type { Services } from "../serving/services.ts";
 import type { Serving } from "../serving/serving.ts";
 import { Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
-import { type FromWorker, messageOf, type ToWorker, type WorkerSlot } from "./messages.ts";
+import { type FromWorker, messageOf, reloadMessage, type ToWorker, type WorkerSlot } from "./messages.ts";
 import type { ClaimedPort } from "./port-claim.ts";
 import { LAYOUT, type SharedMemory } from "./shared-memory.ts";
 import { WorkerTotals } from "./worker-totals.ts";
@@ -62,7 +61,7 @@ interface WorkerPoolParts {
 export class WorkerPool implements Serving {
   counts = makeCounts();
   private restarts = 0;
-  private readonly options: ServerOptions;
+  private options: ServerOptions;
   private readonly parts: WorkerPoolParts;
   private readonly members: readonly Member[];
   private readonly totals: WorkerTotals;
@@ -97,6 +96,14 @@ export class WorkerPool implements Serving {
   publish(change: Change): void {
     if (this.services === undefined) return;
     const message = messageOf(change, this.services);
+    for (const member of this.members) this.send(member, message);
+  }
+
+  /** One that starts meanwhile gets the new ones with its start. */
+  reload(options: ReloadableOptions): void {
+    this.options = { ...this.options, ...options };
+    this.totals.maxConnections = options.maxConnections;
+    const message = { type: "reload", options: reloadMessage(options) } as const;
     for (const member of this.members) this.send(member, message);
   }
 
@@ -187,7 +194,7 @@ export class WorkerPool implements Serving {
   }
 
   private optionsOf(slot: WorkerSlot) {
-    const { host, dataDir, mode, version, rate, burst, maxConnections, logLevel } = this.options;
+    const { host, dataDir, mode, version } = this.options;
     const { memory, port } = this.parts;
     return {
       slot,
@@ -196,10 +203,8 @@ export class WorkerPool implements Serving {
       base: memory.base,
       cells: memory.kind,
       port: port.port,
-      trustedProxies: this.options.trustedProxies.map(formatPrefix),
-      dnsServers: this.options.dnsServers ?? [],
-      dnsExclude: this.options.dnsExclude ?? [],
-      ...{ host, dataDir, mode, version, rate, burst, maxConnections, logLevel },
+      ...{ host, dataDir, mode, version },
+      ...reloadMessage(this.options),
     };
   }
 

@@ -9,7 +9,7 @@ export class WorkerTotals {
   private readonly reports = new Map<WorkerSlot, WorkerReport>();
   private readonly endedMx = new MxCounts();
   private readonly ended = { cpuSeconds: 0, refused: 0, logLinesDropped: 0 };
-  private readonly maxConnections: number;
+  maxConnections: number;
 
   constructor(maxConnections: number) {
     this.maxConnections = maxConnections;

@@ -100,6 +100,11 @@ export class Worker {
       case "listen":
         this.mayListen = true;
         return this.listen();
+      case "reload": {
+        const { trustedProxies, logLevel, ...options } = message.options;
+        this.log.level = logLevel;
+        return this.answering.reload({ ...options, trustedProxies: prefixesFromWire(trustedProxies) });
+      }
       case "report":
         return this.report();
       case "stop":

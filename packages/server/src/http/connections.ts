@@ -56,9 +56,9 @@ export interface ConnectionLimitOptions {
 
 export class ConnectionLimit {
   /** In force: less than requested when the limit of open files leaves no room for it. */
-  readonly most: number;
+  most: number;
   private readonly options: ConnectionLimitOptions;
-  private readonly sockets: Sockets | undefined;
+  private sockets: Sockets | undefined;
   private readonly timer: ReturnType<typeof setInterval>;
   private readonly mostHere: number;
   private closed = 0;
@@ -70,6 +70,11 @@ export class ConnectionLimit {
     this.most = mostConnections(options.most, options.workers);
     this.timer = setInterval(() => this.look(), LOOK_MS);
     this.timer.unref();
+  }
+
+  change({ most, trustedProxies }: Pick<ConnectionLimitOptions, "most" | "trustedProxies">): void {
+    this.most = mostConnections(most, this.options.workers);
+    this.sockets = openSockets(trustedProxies);
   }
 
   /** Connections open now; undefined where the system does not list them. */

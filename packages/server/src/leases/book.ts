@@ -98,7 +98,8 @@ export class LeaseBook {
   /** Was there ever an answer? Otherwise this host's share is not known, and it takes none. */
   private isMember: boolean;
   private readonly cells: () => LeasedCells;
-  private readonly defaults: { readonly rate: number; readonly burst: number };
+  /** For keys that have no limits of their own; in force with the next {@link replaceKeys}. */
+  defaults: { readonly rate: number; readonly burst: number };
   private readonly holdings = new Map<KeyId, Holding>();
   private readonly counts = new Uint32Array(CELL_COUNTS);
   private short: ReadonlySet<KeyId> = new Set();

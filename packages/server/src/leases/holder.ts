@@ -68,6 +68,11 @@ export class LeaseHolder {
     await Promise.race([first, Bun.sleep(FIRST_LEASE_MS)]);
   }
 
+  /** Of keys that have no limits of their own. */
+  set defaults(defaults: LeaseBook["defaults"]) {
+    this.options.book.defaults = defaults;
+  }
+
   /** Gives everything back. */
   async stop(): Promise<void> {
     clearInterval(this.timer);

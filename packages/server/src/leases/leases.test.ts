@@ -292,3 +292,25 @@ test("hosts that never had an answer do not know their share, and take none", ()
     expect(bySecond[11]!).toBeGreaterThan(50);
   }
 });
+
+test("other defaults: a key without limits of its own asks for a lease, and gets no more than that", () => {
+  const key = { id: KEY_ID } as Key;
+  const database = new Database();
+  const host = new Host("a", key, START, 0, 0);
+  const lookUps = () => Array.from({ length: 100 }, () => host.lookUp(key, START)).filter(Boolean).length;
+  const exchange = () => host.book.accept(database.exchange("a", host.book.request(), START), START);
+  expect(lookUps()).toBe(100); // 0 is no limit
+  for (const [rate, burst] of [
+    [40, 20],
+    [80, 60],
+  ] as const) {
+    const before = burst === 60 ? 20 : 0; // what was used stays used
+    host.buckets.setDefaults({ rate, burst });
+    host.book.defaults = { rate, burst };
+    expect(host.book.replaceKeys([key], new Map([[KEY_ID, 0]]))).toBe(true);
+    exchange();
+    const allowed = lookUps();
+    expect(allowed).toBeGreaterThan(0);
+    expect(allowed).toBeLessThanOrEqual(burst - before);
+  }
+});

@@ -10,7 +10,7 @@ import type { CellIndex, LimitCells } from "./cells.ts";
 import type { KeyCells } from "./key-cells.ts";
 
 /** The server's defaults for keys that have no limits of their own. */
-interface RateDefaults {
+export interface RateDefaults {
   /** Lookups per second and key; 0 = no limit. */
   readonly rate: number;
   /** Lookups at once. */
@@ -97,7 +97,7 @@ class Bucket implements Decision {
 
 /** The buckets of all keys. */
 export class Buckets {
-  private readonly defaults: RateDefaults;
+  private defaults: RateDefaults;
   private readonly keyCells: Pick<KeyCells, "cells" | "cellOf">;
   private readonly buckets = new Map<KeyId, Bucket>();
 
@@ -131,6 +131,12 @@ export class Buckets {
     const made = new Bucket(key, this.keyCells.cellOf(key.id), limitsOf(key, this.defaults));
     this.buckets.set(key.id, made);
     return made;
+  }
+
+  /** What was taken stays taken. */
+  setDefaults(defaults: RateDefaults): void {
+    this.defaults = defaults;
+    this.buckets.clear();
   }
 
   /** Forgets keys that have no cell any more. Call it when cells were replaced. */

@@ -5,6 +5,7 @@ import type { Mode, Overrides, Prefix } from "@inkling/engine";
 import { App } from "../api/app.ts";
 import type { ApiCounts } from "../api/counts.ts";
 import type { AppOptions, OpenDocuments } from "../api/options.ts";
+import { BatchMemory } from "../batch/memory.ts";
 import { ConnectionLimit, type ConnectionLimitOptions } from "../http/connections.ts";
 import { drained, listen } from "../http/listener.ts";
 import { requestIds } from "../http/request-id.ts";
@@ -21,6 +22,7 @@ import { makeResolver } from "../mx/dns-client.ts";
 import type { DnsServer } from "../mx/dns-servers.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { MetricsSource } from "../telemetry/metric-definitions.ts";
+import type { ReloadableOptions } from "./options.ts";
 
 export interface AnsweringOptions {
   readonly host: string;
@@ -51,12 +53,13 @@ interface AnsweringParts {
 
 export class Answering {
   readonly mxCounts = new MxCounts();
-  private readonly options: AnsweringOptions;
-  private readonly parts: AnsweringParts;
+  private options: AnsweringOptions;
+  private parts: AnsweringParts;
   private readonly keyCells: KeyCells;
   private readonly buckets: Buckets;
-  private readonly mx: MxLookups;
-  private readonly app: App;
+  private readonly memory: BatchMemory;
+  private mx: MxLookups;
+  private app: App;
   private server: Bun.Server<undefined> | undefined;
   private limit: ConnectionLimit | undefined;
   private documents: Promise<OpenDocuments> | undefined;
@@ -66,23 +69,42 @@ export class Answering {
     this.parts = parts;
     this.keyCells = new KeyCells(parts.cells);
     this.buckets = new Buckets(options, this.keyCells);
-    const elapsed = () => performance.now();
-    const { mxCounts: counts } = this;
-    this.mx = new MxLookups({ dns: makeResolver(options.dnsServers ?? []), counts, elapsed });
-    const { version, mode } = options;
-    this.app = new App({
-      ...parts,
+    this.memory = new BatchMemory(parts.worker?.workers);
+    this.mx = this.makeMx();
+    this.app = this.makeApp();
+  }
+
+  private makeMx(): MxLookups {
+    const dns = makeResolver(this.options.dnsServers ?? []);
+    return new MxLookups({ dns, counts: this.mxCounts, elapsed: () => performance.now() });
+  }
+
+  private makeApp(): App {
+    const { version, mode, dnsExclude } = this.options;
+    return new App({
+      ...this.parts,
       version,
       mode,
       buckets: this.buckets,
+      memory: this.memory,
       usage: this.keyCells,
       documents: () => this.loadDocuments(),
-      checks: new EmailChecks(this.mx, this.mxCounts, options.dnsExclude),
+      checks: new EmailChecks(this.mx, this.mxCounts, dnsExclude),
       now: Date.now,
-      elapsed,
-      workers: parts.worker?.workers,
+      elapsed: () => performance.now(),
       newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),
     });
+  }
+
+  /** Requests under way end as they began; DNS lookups of theirs take 3 s at most. */
+  reload(options: Omit<ReloadableOptions, "logLevel">): void {
+    const { trustedProxies, ...rest } = options;
+    this.options = { ...this.options, ...rest };
+    this.parts = { ...this.parts, trustedProxies };
+    this.buckets.setDefaults(options);
+    this.limit?.change({ most: options.maxConnections, trustedProxies });
+    this.mx = this.makeMx();
+    this.app = this.makeApp();
   }
 
   /** With the first request for a document: the start does not wait for it. */
@@ -131,11 +153,11 @@ export class Answering {
    * its connection. Resolves when the listener may be closed.
    */
   async handOver(): Promise<void> {
-    const { server, app } = this;
+    const { server } = this;
     if (server === undefined || !turnAway(server.port!)) return;
     server.reload({
       fetch: async (request, peers) => {
-        const response = await app.handle(request, peers);
+        const response = await this.app.handle(request, peers);
         response.headers.set("Connection", "close");
         return response;
       },

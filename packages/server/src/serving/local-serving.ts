@@ -5,7 +5,7 @@ import type { CellMemory } from "../limits/cell-memory.ts";
 import { MxCounts } from "../mx/counts.ts";
 import type { Log } from "../telemetry/log.ts";
 import { Answering } from "./answering.ts";
-import type { Change, ServerOptions } from "./options.ts";
+import type { Change, ReloadableOptions, ServerOptions } from "./options.ts";
 import { ReleaseFollower, releaseMessage } from "./release-follower.ts";
 import type { Services } from "./services.ts";
 import type { Serving } from "./serving.ts";
@@ -53,6 +53,10 @@ export class LocalServing implements Serving {
     const { keys, usage } = services;
     answering.replaceCells(this.memory.cells, keys.current.cells);
     keys.settle(keys.current.change, usage, Date.now());
+  }
+
+  reload(options: ReloadableOptions): void {
+    this.answering?.reload(options);
   }
 
   get mx(): MxCounts {

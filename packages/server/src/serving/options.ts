@@ -43,8 +43,6 @@ export interface ServerOptions {
   readonly console?: (request: Request, path: string) => Promise<Response | undefined>;
   /** What the admin API can have done with the data; loaded with its first request. */
   readonly actions?: () => Promise<DataActions>;
-  /** Called when no release opens: what it throws ends the start. Without it, lookups wait for a release. */
-  readonly onNoRelease?: () => Promise<void>;
   /** A key of the operator's choosing. */
   readonly adoptKey?: string;
   readonly version: string;
@@ -52,12 +50,28 @@ export interface ServerOptions {
   readonly writeLog?: (lines: string) => void;
 }
 
+/** What a running server takes over. */
+export type ReloadableOptions = Pick<
+  ServerOptions,
+  "rate" | "burst" | "trustedProxies" | "maxConnections" | "dnsServers" | "dnsExclude" | "logLevel"
+>;
+
+/** These alone: what else a server is started with is secret, or no message. */
+export function reloadable(options: ReloadableOptions): ReloadableOptions {
+  const { rate, burst, trustedProxies, maxConnections, dnsServers = [], dnsExclude = [], logLevel } = options;
+  return { rate, burst, trustedProxies, maxConnections, dnsServers, dnsExclude, logLevel };
+}
+
 export interface RunningServer {
   readonly port: number;
   readonly adminPort: number;
   readonly log: Pick<Log, "info" | "error">;
+  /** Without one, lookups are refused until there is one. */
+  readonly hasRelease: boolean;
   /** What this server reports of itself now. */
   report(): HostReport;
+  /** In force for requests that begin from now on; connections stay open. */
+  reload(options: ReloadableOptions): Promise<void>;
   /**
    * Logs an error that nothing caught, and writes all lines that wait: this process ends next.
    * @param secrets texts that must not appear

@@ -55,7 +55,6 @@ interface ServiceParts {
 export async function openServices(options: ServerOptions, parts: ServiceParts): Promise<Services> {
   const { closers } = parts;
   const releases = await openReleases(options, parts);
-  if (releases.current === undefined) await options.onNoRelease?.();
   const store: Store = await openStore(options.databaseUrl, {
     mayBeAway: true,
     onOtherFile: () => parts.log.error("database-replaced", { database: store.label }),
@@ -149,8 +148,7 @@ async function startKeyLoader(
     keyring,
     onSnapshot: async (snapshot) => {
       keys.take(snapshot);
-      const byId = new Map(snapshot.tokens.map(({ key }) => [key.id, key]));
-      await leases?.replaceKeys(byId.values(), keys.current.cells);
+      await replaceLeases({ leases, keys });
       onChange("keys");
     },
     copy: keyCopy(join(dataDir, DATA_FOLDER.keys), Date.now, (reason) =>
@@ -180,6 +178,23 @@ async function startKeyLoader(
     throw new StartError("KEY", refused.message, "change or unset INKLING_API_KEY", refused);
   }
   return loader;
+}
+
+/** For the keys that are in force now. */
+async function replaceLeases({ leases, keys }: Pick<Services, "leases" | "keys">): Promise<void> {
+  const { snapshot, cells } = keys.current;
+  const byId = new Map(snapshot?.tokens.map(({ key }) => [key.id, key]));
+  await leases?.replaceKeys(byId.values(), cells);
+}
+
+/** Other limits of keys that have none of their own. */
+export async function changeDefaults(
+  services: Pick<Services, "leases" | "keys">,
+  { rate, burst }: Pick<ServerOptions, "rate" | "burst">,
+): Promise<void> {
+  if (services.leases === undefined) return;
+  services.leases.defaults = { rate, burst };
+  await replaceLeases(services);
 }
 
 /** Takes this host's share of the limits of all hosts that use the database. */

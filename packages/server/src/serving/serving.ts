@@ -4,7 +4,7 @@ import type { EpochMs } from "../keys/key.ts";
 import type { StatusSource } from "../lookup/status.ts";
 import type { LogSink } from "../telemetry/log-sink.ts";
 import type { MetricsSource } from "../telemetry/metric-definitions.ts";
-import type { Change, ServerOptions } from "./options.ts";
+import type { Change, ReloadableOptions, ServerOptions } from "./options.ts";
 import type { Services } from "./services.ts";
 
 /** Numbers for metrics, of all processes that answer. */
@@ -15,6 +15,7 @@ export interface Serving extends ServingNumbers {
   listen(services: Services): Promise<number>;
   /** The services have something new. Before `listen` there is nothing to do. */
   publish(change: Change): void;
+  reload(options: ReloadableOptions): void;
   /** Brings the numbers up to date, so that those of one scrape belong together. */
   refresh(): Promise<void>;
   /** Finishes requests under way, at most 10 s. */

@@ -32,8 +32,7 @@ const FLUSH_MS = 200;
 const FLUSH_CHARACTERS = 64 * 1024;
 
 export class Log {
-  /** Callers check it before they make an access line. */
-  readonly hasAccess: boolean;
+  level: LogLevel;
   private readonly options: LogOptions;
   private pending = "";
   private timeOf = Number.NaN;
@@ -42,7 +41,12 @@ export class Log {
 
   constructor(options: LogOptions) {
     this.options = options;
-    this.hasAccess = options.level === "access";
+    this.level = options.level;
+  }
+
+  /** Callers check it before they make an access line. */
+  get hasAccess(): boolean {
+    return this.level === "access";
   }
 
   access(line: AccessLine): void {
@@ -54,7 +58,7 @@ export class Log {
   }
 
   info(event: string, fields: Readonly<Record<string, unknown>> = {}): void {
-    if (this.options.level !== "error") this.line("info", event, fields);
+    if (this.level !== "error") this.line("info", event, fields);
   }
 
   error(event: string, fields: Readonly<Record<string, unknown>> = {}): void {

@@ -1,0 +1,126 @@
+// reload.test.ts: SIGHUP to `inkling serve`, with one process and with workers: settings that are right are taken over
+// while requests go on, wrong ones are refused whole.
+
+import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fetch } from "./checked-fetch.ts";
+import { childrenOf, GEOLOCATE, MainProcess } from "./main-process.ts";
+import { SMALL_NETWORK, smallRelease, temporaryFolder } from "./release.ts";
+import { until } from "./until.ts";
+
+setDefaultTimeout(120_000);
+
+const ME = GEOLOCATE.replace(/[^/]+$/, "me");
+/** Enough new connections to reach every worker; the chance that one is missed is 1 in 2^31. */
+const CONNECTIONS = 32;
+
+let server: MainProcess | undefined;
+afterEach(() => server?.end());
+
+async function start(workers: number): Promise<MainProcess> {
+  const unset = { INKLING_RATE: "", INKLING_LOG_LEVEL: "", INKLING_WORKERS: String(workers) };
+  const dataDir = temporaryFolder();
+  smallRelease(dataDir, 1);
+  writeFileSync(join(dataDir, "inkling.toml"), "rate = 0\n");
+  server = new MainProcess({ dataDir, env: unset });
+  await server.ready();
+  return server;
+}
+
+/** Writes the settings, and sends SIGHUP. @returns the log's answer */
+async function reload(main: MainProcess, toml: string): Promise<Record<string, unknown>> {
+  const answers = () => [...main.events("settings-reloaded"), ...main.events("settings-refused")];
+  const before = answers().length;
+  const refusals = main.events("settings-refused").length;
+  writeFileSync(join(main.dataDir, "inkling.toml"), toml);
+  main.child.kill("SIGHUP");
+  await until(() => answers().length > before);
+  const event = main.events("settings-refused").length > refusals ? "settings-refused" : "settings-reloaded";
+  const { time: _, ...fields } = main.events(event).at(-1)!;
+  return fields;
+}
+
+async function get(main: MainProcess, path: string, isNew = true): Promise<Response> {
+  const headers = {
+    Authorization: `Bearer ${main.token}`,
+    "X-Forwarded-For": SMALL_NETWORK.replace("0/24", "142"),
+    ...(isNew && { Connection: "close" }),
+  };
+  const response = await fetch(`http://127.0.0.1:${main.port}${path}`, { headers, keepalive: !isNew });
+  await response.arrayBuffer();
+  return response;
+}
+
+/** What new connections get, each different answer once. */
+async function seen(main: MainProcess): Promise<string[]> {
+  const all = new Set<string>();
+  for (let i = 0; i < CONNECTIONS; i++) {
+    const { status, headers } = await get(main, ME);
+    all.add(`${status} ${headers.get("RateLimit-Policy")}`);
+  }
+  return [...all];
+}
+
+describe.each(process.platform === "linux" ? [1, 2] : [1])("%i processes that answer", (workers) => {
+  test("take over what is right, refuse what is wrong, and answer all the time", async () => {
+    const main = await start(workers);
+    const { pid } = main.child;
+    const pids = childrenOf(pid);
+    expect(await seen(main)).toEqual(["400 null"]); // this machine is nowhere
+    const statuses = new Set<number>();
+    let isOver = false;
+    const clients = [true, true, false, false].map(async (isNew) => {
+      while (!isOver) statuses.add((await get(main, GEOLOCATE, isNew)).status);
+    });
+    const loud = 'rate = 900000\nburst = 900000\ntrusted_proxies = ["127.0.0.1"]\n';
+    try {
+      expect(await reload(main, loud)).toEqual({
+        level: "info",
+        event: "settings-reloaded",
+        changed: ["rate", "burst", "trusted_proxies"],
+        need_restart: [],
+      });
+      await until(async () => (await seen(main)).join() === '200 "default";q=900000;w=1');
+      const wrong = `${loud}max_connections = 0\nlog_levle = "info"\n`;
+      expect(await reload(main, wrong)).toEqual({
+        level: "error",
+        event: "settings-refused",
+        problems: [
+          expect.stringMatching(/^log_levle in .* is no setting; did you mean log_level\?$/),
+          expect.stringMatching(/^max_connections in .* must be a whole number from 1 to 1000000: it is 0$/),
+        ],
+        effect: "all settings stay as they are",
+      });
+      const restart = `${loud}rate = 0\ndatabase_url = "sqlite://other.db"\nadmin_port = 1\noffline = true\n`;
+      expect(await reload(main, restart.replace("rate = 900000\n", ""))).toMatchObject({
+        changed: ["rate"],
+        need_restart: ["database_url"], // the port is a variable, which comes first
+      });
+      await until(async () => (await seen(main)).join() === "200 null");
+    } finally {
+      isOver = true;
+      await Promise.all(clients);
+    }
+    expect([...statuses]).toEqual([200]);
+    expect(childrenOf(pid)).toEqual(pids);
+    await reload(main, 'rate = 0\nlog_level = "access"\n');
+    await until(async () => {
+      await get(main, GEOLOCATE);
+      return main.log.includes('"level":"access"');
+    });
+    main.child.kill("SIGTERM");
+    expect(await main.child.exited).toBe(0);
+  });
+});
+
+test("secrets are read again, too, and are not in the log", async () => {
+  const main = await start(1);
+  mkdirSync(join(main.dataDir, "credentials"));
+  writeFileSync(join(main.dataDir, "credentials/ipinfo_token"), "token-hidden");
+  expect(await reload(main, "rate = 0\n")).toMatchObject({ changed: ["ipinfo_token"] });
+  writeFileSync(join(main.dataDir, "credentials/ipinfo_token"), "hidden with a space");
+  const { problems } = await reload(main, "rate = 0\n");
+  expect(problems).toEqual([expect.stringMatching(/ipinfo_token must be as the publisher gave it to you/)]);
+  expect(main.log).not.toContain("hidden");
+});
