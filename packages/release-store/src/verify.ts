@@ -22,7 +22,7 @@ import { DATA_FOLDER } from "./layout.ts";
 import { mapFile, readStart } from "./open.ts";
 import { findCurrent, isPassing, isUnreadable, openManifest, ReleaseError } from "./releases.ts";
 import { hashFile } from "./sha256.ts";
-import { areMarked, markVerified, removeMark, type Stamps } from "./verified.ts";
+import { markVerified, removeMark, type Stamps } from "./verified.ts";
 
 /** The problem of one segment, if any. */
 export interface SegmentVerdict {
@@ -44,7 +44,7 @@ export interface SegmentVerdict {
 type Problem = Omit<SegmentVerdict, "kind" | "file" | "bytes">;
 
 export interface Verification {
-  /** Of the files that were read. */
+  /** Of all of its files, those that were known included. */
   readonly stamps: Stamps;
   /** Why there is no mark, where none could be written: the next start verifies again. */
   readonly unmarked?: string;
@@ -59,19 +59,18 @@ const NEW_RELEASE = "make a new one with `npx @inkling/cli data update`";
 const OTHER_VERSION_HINT = `another version of Inkling made it: ${NEW_RELEASE}`;
 
 /**
- * @param isNew only segments without a mark are read: the others were verified for another release
+ * @param known stamps of files that were verified already: they are not read again
  * @throws ReleaseError when the manifest cannot be read, or a segment is corrupt, missing, or of another version;
  * `isPassing` when something could not be read
  */
-export function verifyRelease(dataDir: string, name: string, isNew = false): Verification {
+export function verifyRelease(dataDir: string, name: string, known: Stamps = {}): Verification {
   const manifest = openManifest(dataDir, name);
   const stamps: Record<string, string> = {};
   let unmarked: string | undefined;
   const broken = eachSegment(dataDir, manifest, (kind, report, path) => {
     const stamp = fileStamp(path);
     stamps[report.sha256] = stamp;
-    if (isNew && areMarked(dataDir, { [report.sha256]: stamp })) return {};
-    const problem = findProblem(path, kind, report);
+    const problem = known[report.sha256] === stamp ? {} : findProblem(path, kind, report);
     if (problem.problem !== undefined) return problem;
     try {
       markVerified(dataDir, report.sha256, stamp); // whatever the others are: another release may have it too
@@ -84,6 +83,7 @@ export function verifyRelease(dataDir: string, name: string, isNew = false): Ver
     throw new ReleaseError(describeBroken(name, broken), hintFor(broken), {
       isPassing: broken.every((verdict) => verdict.isPassing),
       isUnreadable: broken.some((verdict) => verdict.isUnreadable),
+      damaged: broken.filter(isDamaged).map(({ file }) => file),
     });
   }
   return { stamps, ...(unmarked !== undefined && { unmarked }) };

@@ -87,6 +87,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
     adminPort: admin.port,
     log,
     report,
+    verify: (release, signal) => services.releases.verify(release, signal),
     crash: (error, secrets) => {
       log.crash("uncaught-error", error, secrets);
       closeLog();
