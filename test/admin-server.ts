@@ -46,7 +46,11 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
     keyLoader: { refresh: async () => void seen.keyRefreshes++ },
     randomBytes,
     overrideCache: { refresh: async () => void seen.refreshes++, current: Overrides.NONE },
-    releases: { current: undefined, check: async () => {} },
+    releases: {
+      current: undefined,
+      check: async () => {},
+      verify: () => Promise.reject(new Error("nothing is verified here")),
+    },
     status: {
       version: "0.0.0",
       mode: "serve" as const,

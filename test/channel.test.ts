@@ -18,8 +18,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   currentName,
+  findFiles,
   type HostReport,
+  markedOf,
   pin,
+  ReleaseError,
   readReports,
   releaseNames,
   removeReport,
@@ -123,7 +126,7 @@ class Group {
       publicKeys: [keys.publicKey],
       dataDir: folder(),
       serverId: "server",
-      verify: (dataDir, name) => verifyRelease(dataDir, name, true),
+      verify: verifyRelease,
       now: () => this.now,
       ...change,
     });
@@ -318,9 +321,13 @@ test("what was verified for another release is not read again, unless its file i
   verifyRelease(server.dataDir, first.release.name);
   writeFileSync(file, readFileSync(file).toReversed());
   utimesSync(file, 1, 1);
-  expect(() => verifyRelease(server.dataDir, first.release.name, true)).not.toThrow();
+  const verify = () => {
+    const { stamps } = findFiles(server.dataDir, first.release.name);
+    return verifyRelease(server.dataDir, first.release.name, markedOf(server.dataDir, stamps));
+  };
+  expect(verify).not.toThrow();
   utimesSync(file, 1, 2);
-  expect(() => verifyRelease(server.dataDir, first.release.name, true)).toThrow("corrupt");
+  expect(verify).toThrow("corrupt");
 });
 
 describe("a roll-out", () => {
@@ -566,6 +573,39 @@ describe("a server refuses, and goes on with what it has", () => {
     expect((await server.follow()).bytes).toBeGreaterThan(0);
     expect(existsSync(file)).toBe(true);
     expect((await server.follow()).bytes).toBe(0);
+  });
+
+  test("a segment that is damaged here is fetched again; one that only lost its mark is read by the verifier", async () => {
+    const { server, first } = await behind();
+    const files = segmentFiles(server.dataDir, first);
+    const marks = files.map((file) => file.replace(".seg", ".verified"));
+    for (const mark of marks) rmSync(mark);
+    expect((await server.follow()).bytes).toBe(0);
+    expect(marks.map((mark) => existsSync(mark))).toEqual(files.map(() => true));
+    const [file = ""] = files;
+    const bytes = readFileSync(file);
+    writeFileSync(file, bytes.toReversed());
+    expect((await server.follow()).bytes).toBe(bytes.length);
+    expect(readFileSync(file).equals(bytes)).toBe(true);
+    verifyRelease(server.dataDir, first);
+  });
+
+  test("a release that this version cannot open, and sends its segments once", async () => {
+    const { group, server, first } = await behind();
+    await group.publish(2);
+    let sent = 0;
+    const strict = group.server({
+      dataDir: server.dataDir,
+      onProgress: () => sent++,
+      verify: () => {
+        throw new ReleaseError("made by another version");
+      },
+    });
+    expect((await strict.fault()).fault).toBe("unsound");
+    expect(sent).toBeGreaterThan(0);
+    sent = 0;
+    expect((await strict.fault()).fault).toBe("unsound");
+    expect([sent, server.release]).toEqual([0, first]);
   });
 
   test("a pinned release stays, the channel's is fetched", async () => {

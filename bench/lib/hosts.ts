@@ -4,7 +4,7 @@ import { Postgres } from "../../test/postgres.ts";
 import { smallRelease } from "../../test/release.ts";
 import { TcpProxy } from "../../test/tcp-proxy.ts";
 import { until } from "../../test/until.ts";
-import type { Run } from "./record.ts";
+import type { Checkout, Run } from "./record.ts";
 import { AUTHORIZED, startInkling, temporaryFolder } from "./server.ts";
 
 export type Host = Awaited<ReturnType<typeof startInkling>>;
@@ -33,9 +33,10 @@ export async function startHosts(
   run: Run,
   folders: readonly string[],
   env: Readonly<Record<string, string>>,
+  checkout: Checkout = run.checkout,
 ): Promise<Host[]> {
   const hosts: Host[] = [];
-  for (const dataDir of folders) hosts.push(await startInkling(run, run.checkout, { dataDir, env }));
+  for (const dataDir of folders) hosts.push(await startInkling(run, checkout, { dataDir, env }));
   const isGroup = env.INKLING_DATABASE_URL !== undefined;
   const count = async ({ adminPort }: Host) =>
     /^inkling_group_hosts (\d+)$/m.exec(await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text());

@@ -81,6 +81,10 @@ export function cpuMicroseconds(pid: number): number {
   return sum(processTree(pid).map((one) => stat(one)?.ticks ?? 0)) * TICK_US;
 }
 
+/** What a process, and those that it started and waited for, has read of files, from caches too. */
+export const bytesRead = (pid: number): number =>
+  Number(/^rchar: (\d+)$/m.exec(read(`/proc/${pid}/io`) ?? "")?.[1] ?? 0);
+
 /** Memory in MB. */
 export interface Memory {
   readonly resident: number;

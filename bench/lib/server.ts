@@ -53,7 +53,7 @@ export async function startServer(
   command: readonly string[],
   port: number,
   path: string,
-  { env, cwd, core, limitSeconds = 30, probeMs = 20 }: StartOptions = {},
+  { env, cwd, core, limitSeconds = 120, probeMs = 20 }: StartOptions = {},
 ): Promise<Running> {
   const errors = join(temporaryFolder(run), "stderr.txt");
   const child = Bun.spawn(core === undefined ? [...command] : pinned(core, command), {

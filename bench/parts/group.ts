@@ -1,11 +1,9 @@
-// group.ts: eight hosts as one service: a limit of all together, how soon a change is everywhere, a release by a channel,
-// and what the shared limit costs a lookup.
+// group.ts: eight hosts as one service: a limit of all together, how soon a change is everywhere, and what the shared limit
+// costs a lookup. channel.ts has how a release reaches them.
 //
 // All hosts, the database, the load and the measurement share two cores. The load asks 1,500 lookups a second of a key
 // with 1,000, unevenly: each host's part moves to another one every few seconds.
 
-import { join } from "node:path";
-import * as store from "@inkling/release-store";
 import { parseNewKey } from "../../packages/server/src/keys/key-input.ts";
 import { parseNewOverride } from "../../packages/server/src/overrides/override.ts";
 import { openStore } from "../../packages/server/src/store/store.ts";
@@ -13,18 +11,15 @@ import { type Loaded, load, mostAboveRate, usable } from "../../test/demand.ts";
 import { SMALL_NETWORK } from "../../test/release.ts";
 import type { TcpProxy } from "../../test/tcp-proxy.ts";
 import { until } from "../../test/until.ts";
-import * as data from "../lib/data.ts";
 import { HOSTS, type Host, lookUpAt, smallFolder, startDatabase, startHosts } from "../lib/hosts.ts";
 import { fullLoad, pathsFile } from "../lib/load.ts";
 import { hasCommand } from "../lib/peers.ts";
-import { output, processTree, SERVER_CORE } from "../lib/proc.ts";
+import { processTree, SERVER_CORE } from "../lib/proc.ts";
 import { publicIpv4 } from "../lib/random.ts";
-import { log, type Run } from "../lib/record.ts";
-import { startInkling, TOKEN, temporaryFolder } from "../lib/server.ts";
-import { figure, quantile, sum } from "../lib/stats.ts";
-import { storm } from "../lib/storm.ts";
+import type { Run } from "../lib/record.ts";
+import { startInkling } from "../lib/server.ts";
+import { figure, quantile } from "../lib/stats.ts";
 import { CHECKS } from "../lib/targets.ts";
-import { KINDS, marked, pathsOf, publishMarked } from "./swap.ts";
 
 const LIMIT = { rate: 1_000, burst: 2_000 };
 const LIMITED = { INKLING_RATE: String(LIMIT.rate), INKLING_BURST: String(LIMIT.burst) };
@@ -188,114 +183,6 @@ async function measureChanges(
   }
 }
 
-/** What servers follow: a folder behind a web server that counts what it sends. */
-function serveFolder(run: Run, folder: string) {
-  const sent = { bytes: 0 };
-  const server = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    fetch: async (request) => {
-      const file = Bun.file(join(folder, new URL(request.url).pathname));
-      if (!(await file.exists())) return new Response(null, { status: 404 });
-      const from = Number(/^bytes=(\d+)-/.exec(request.headers.get("range") ?? "")?.[1] ?? 0);
-      sent.bytes += file.size - from;
-      return new Response(file.slice(from), { status: from > 0 ? 206 : 200 });
-    },
-  });
-  run.defer(() => server.stop(true));
-  return { url: `http://127.0.0.1:${server.port}`, sent };
-}
-
-/** A data folder with the current release of another, and nothing else of it. Copied: links would change its files' stamps. */
-async function folderWith(run: Run, dataDir: string): Promise<string> {
-  const folder = temporaryFolder(run, data.cacheFolder("group"));
-  const parts = ["releases", "segments", store.DATA_FOLDER.current].map((name) => join(dataDir, name));
-  await output(["cp", "--archive", ...parts, folder]);
-  store.prepareDataFolder(folder);
-  return folder;
-}
-
-export async function measureChannel(run: Run, database: string): Promise<void> {
-  const builder = await folderWith(run, data.releaseFolder(run.checkout));
-  const objects = temporaryFolder(run, data.cacheFolder("group"));
-  const keyFile = join(temporaryFolder(run), "key.pem");
-  const command = (...args: string[]) =>
-    output(data.inkling(run.checkout.root, "channel", ...args), {
-      env: {
-        INKLING_DATA_DIR: builder,
-        INKLING_CHANNEL: objects,
-        INKLING_CHANNEL_SIGNING_KEY: keyFile,
-      },
-    });
-  const { public_key } = JSON.parse(await command("init", keyFile, "--json"));
-  await command("publish");
-  const folders: string[] = [];
-  for (let i = 0; i < HOSTS; i++) folders.push(await folderWith(run, builder));
-  const current = data.openCurrent(builder);
-  const { url, sent } = serveFolder(run, objects);
-  const hosts = await startHosts(run, folders, {
-    INKLING_CHANNEL: url,
-    INKLING_CHANNEL_KEY: public_key,
-    INKLING_DATABASE_URL: database,
-  });
-  log("making the second release");
-  const changed = ["reputation", "email"] as const;
-  const next = publishMarked(builder, current, changed);
-  const lists = pathsOf(run, current);
-  const paths = Array.from({ length: 1_000 }, (_, i) =>
-    lists.map(([, list]) => list[i % list.length]!),
-  ).flat();
-  const textsOf = (mark: boolean) =>
-    lists.map(([kind]) => KINDS[kind].texts.map((text) => (mark && kind !== "geo" ? marked(text) : text)));
-  const expected = { [current.manifest.id]: textsOf(false), [next.id]: textsOf(true) };
-  const seconds = run.size(60, 18);
-  const ports = hosts.map(({ port }) => port);
-  // All have found their first release sound, and the channel at it.
-  for (const { adminPort } of hosts) {
-    const metrics = async () => (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
-    await until(async () => /^inkling_channel_version /m.test(await metrics()));
-  }
-  const loaded = storm(run, {
-    ports,
-    seconds,
-    connections: 2 * HOSTS,
-    rate: 400,
-    paths,
-    token: TOKEN,
-    expected,
-  });
-  const allServe = async (id: string) => {
-    const times = hosts.map(async (host) => {
-      while ((await lookUpAt(host, paths[0]!)).release !== id) await Bun.sleep(50);
-    });
-    await Promise.all(times);
-  };
-  await Bun.sleep(3_000);
-  const what = `a release whose geo segment is unchanged, to ${HOSTS} hosts`;
-  for (const [who, id, args] of [
-    ["publish", next.id, ["publish"]],
-    ["rollback", current.manifest.id, ["rollback"]],
-  ] as const) {
-    const [from, before] = [performance.now(), sent.bytes];
-    await command(...args);
-    const published = performance.now();
-    await allServe(id);
-    const took = (performance.now() - from) / 1000;
-    run.row(what, who, "until the last host serves it, s", [took]);
-    run.row(what, who, "of that the command, s", [(published - from) / 1000]);
-    run.row(what, who, "sent to all hosts, MB", [(sent.bytes - before) / 1e6]);
-  }
-  const total = Object.values(next.segments).reduce((all, one) => all + (one?.bytes ?? 0), 0);
-  run.note(`the whole release has ${figure(total / 1e6)} MB`);
-  const all = await loaded;
-  const of = (key: "failed" | "mixed" | "answers") => sum(all.map((one) => one[key]));
-  const both = all.some(({ releases }) => releases.includes(next.id));
-  const answers = `of ${of("answers").toLocaleString("en-US")} answers`;
-  run.check(CHECKS.groupFailed, of("failed") === 0 && both, `${of("failed")} ${answers}`);
-  run.check(CHECKS.groupMixed, of("mixed") === 0 && both, `${of("mixed")} ${answers}`);
-  for (const host of hosts) await host.stop();
-}
-
 /** Two servers on one core, loaded at the same time: what disturbs one disturbs the other. */
 async function measureCost(run: Run, database: string): Promise<void> {
   if (!hasCommand(run, "wrk", "wrk (the client)")) return;
@@ -334,6 +221,5 @@ export async function measureGroup(run: Run): Promise<void> {
   const { loaded } = await loadWith(run, alone, "none", () => {});
   reportLimit(run, "the same hosts, each with its own limit (SQLite)", loaded, usable(loaded, LIMIT));
   for (const host of alone) await host.stop();
-  await measureChannel(run, await database.fresh());
   await measureCost(run, await database.fresh());
 }

@@ -3,6 +3,7 @@
 import type { Part } from "../lib/record.ts";
 import { measureBatch } from "./batch.ts";
 import { measureBuild } from "./build.ts";
+import { measureChannel } from "./channel.ts";
 import { measureEngine } from "./engine.ts";
 import { measureEnrich } from "./enrich.ts";
 import { measureGroup } from "./group.ts";
@@ -40,6 +41,7 @@ export const COMPARABLE: readonly Part[] = [
   },
   { name: "build", title: "Builds", limitSeconds: 240, quickSeconds: 5, measure: measureBuild },
   { name: "enrich", title: "Enriching a file", limitSeconds: 240, measure: measureEnrich },
+  { name: "channel", title: "A release by a channel", limitSeconds: 600, measure: measureChannel },
 ];
 
 export const PARTS: readonly Part[] = [

@@ -125,7 +125,7 @@ function suite(program: string): void {
       publicKeys: [keys.publicKey],
       dataDir,
       serverId: "single",
-      verify: (folder, name) => verifyRelease(folder, name, true),
+      verify: verifyRelease,
       now: Date.now,
     });
     await follower.follow(signal);

@@ -1,6 +1,6 @@
 // keeper.ts: keeps up with the releases of a data folder, and of a channel that fills it; runs in a thread of its own.
 //
-// in   the data folder's `current`, looked at once a second; the channel, every four
+// in   the data folder's `current`, looked at once a second; the channel, every two
 // out  each release that is sound: where files cannot be mapped, with the bytes of segments that the one before has not
 // err  reported once for each reason, and tried again, later each time; what was handed over stays in use
 // why  reading and verifying 280 MB takes a second, for which the application's own thread would answer nobody
@@ -23,11 +23,10 @@ import {
   sha256Hex,
   verifyRelease,
 } from "@inkling/release-store";
-import { ChannelError, ChannelFollower, openReader } from "@inkling/release-store/channel";
+import { CHANNEL_POLL_MS, ChannelError, ChannelFollower, openReader } from "@inkling/release-store/channel";
 import type { SourceOptions } from "./read-options.ts";
 
 const POLL_MS = 1_000;
-const CHANNEL_POLL_MS = 4_000;
 const LONGEST_MS = 60_000;
 
 /** A sound release. */
@@ -73,7 +72,7 @@ export class Keeper {
       publicKeys: channel.publicKeys,
       dataDir,
       serverId: serverId(dataDir),
-      verify: (folder, name) => verifyRelease(folder, name, true),
+      verify: verifyRelease,
       now: Date.now,
     });
   }

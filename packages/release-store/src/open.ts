@@ -54,7 +54,8 @@ export function checkFiles(dataDir: string, name: string): ReleaseFiles {
   });
 }
 
-function readStart(path: string): Uint8Array {
+/** Its header and section table. */
+export function readStart(path: string): Uint8Array {
   const file = openSync(path, "r");
   try {
     const start = new Uint8Array(SEGMENT_START_BYTES);

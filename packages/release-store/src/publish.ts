@@ -5,7 +5,7 @@
 // err  what node:fs throws (EACCES, ENOSPC …), with the path in it
 
 import { createHash } from "node:crypto";
-import { closeSync, existsSync, openSync, readdirSync, readSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type Release, releaseName } from "@inkling/engine";
 import { isLeftover, replaceFile, replaceJson, TEMPORARY } from "./atomic-file.ts";
@@ -21,6 +21,7 @@ import {
   ReleaseError,
   releaseNames,
 } from "./releases.ts";
+import { hashFile } from "./sha256.ts";
 import { markVerified } from "./verified.ts";
 
 /** Releases that stay for rollback, the current one included. */
@@ -51,18 +52,9 @@ export function hasSegment(dataDir: string, sha256: string): boolean {
   const path = join(dataDir, DATA_FOLDER.segmentFile(sha256));
   if (!existsSync(path)) return false;
   const stamp = fileStamp(path);
-  const file = openSync(path, "r");
-  try {
-    const hash = createHash("sha256");
-    const block = new Uint8Array(1 << 20);
-    for (let read = readSync(file, block); read > 0; read = readSync(file, block))
-      hash.update(block.subarray(0, read));
-    if (hash.digest("hex") !== sha256) return false;
-    markIfPossible(dataDir, sha256, stamp);
-    return true;
-  } finally {
-    closeSync(file);
-  }
+  if (hashFile(path).sha256 !== sha256) return false;
+  markIfPossible(dataDir, sha256, stamp);
+  return true;
 }
 
 /** A segment with the right hash is what a build wrote: the build verifies it, and publishes nothing where that fails. */

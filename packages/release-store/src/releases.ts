@@ -24,15 +24,18 @@ export class ReleaseError extends Error {
   readonly isPassing: boolean;
   /** The disk could not read a part of it: a process that maps that part dies of it. */
   readonly isUnreadable: boolean;
+  /** Segment files that were read, and are not what their names say. */
+  readonly damaged: readonly string[];
   constructor(message: string, hint?: string, options?: ErrorOptions & Partial<Faults>) {
     super(message, options);
     this.hint = hint;
     this.isPassing = options?.isPassing ?? isPassing(options?.cause);
     this.isUnreadable = options?.isUnreadable ?? isUnreadable(options?.cause);
+    this.damaged = options?.damaged ?? [];
   }
 }
 
-type Faults = Pick<ReleaseError, "isPassing" | "isUnreadable">;
+type Faults = Pick<ReleaseError, "isPassing" | "isUnreadable" | "damaged">;
 
 const LASTING_CODES: readonly unknown[] = ["ENOENT", "ENOTDIR", "EISDIR", "ELOOP"];
 

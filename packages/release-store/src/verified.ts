@@ -84,3 +84,9 @@ export function stampsOf(dataDir: string, { segments }: Pick<Release, "segments"
 export function areMarked(dataDir: string, stamps: Stamps): boolean {
   return Object.entries(stamps).every(([sha256, stamp]) => isMarked(dataDir, sha256, stamp));
 }
+
+/** Those of these files that have their marks. */
+export function markedOf(dataDir: string, stamps: Stamps): Stamps {
+  const marked = Object.entries(stamps).filter(([sha256, stamp]) => isMarked(dataDir, sha256, stamp));
+  return Object.fromEntries(marked);
+}

@@ -101,12 +101,12 @@ async function serveChannel(live: LiveSettings, context: Context): Promise<void>
   const { keepFollowing, openFollower, withChannel } = await import("../runtime/channel.ts");
   ensureWritable(settings.dataDir);
   probeListeners(settings);
-  const progress = new Download(terminal);
-  const follower = openFollower(settings, env, (path, done, total) => progress.show(path, done, total));
   if (!existsSync(join(settings.dataDir, DATA_FOLDER.current))) {
     terminal.err(`Getting the first release from ${shown("channel", settings)}.\n`);
+    const progress = new Download(terminal);
+    const onProgress: Download["show"] = (...state) => progress.show(...state);
     try {
-      await withChannel(() => follower.follow(stopper.signal));
+      await withChannel(() => openFollower(settings, env, { onProgress }).follow(stopper.signal));
     } catch (error) {
       if (stopper.signal.aborted) return;
       throw error;
@@ -115,7 +115,11 @@ async function serveChannel(live: LiveSettings, context: Context): Promise<void>
     }
   }
   const server = await runServer({ mode: "serve", live }, context);
-  const following = keepFollowing(follower, settings, { env, signal: stopper.signal }, server.running);
+  const { running } = server;
+  const follower = openFollower(settings, env, {
+    verify: (_dataDir, name, _known, signal) => running.verify(name, signal),
+  });
+  const following = keepFollowing(follower, settings, { env, signal: stopper.signal }, running);
   await server.untilStopped(stopper.signal);
   await following;
 }

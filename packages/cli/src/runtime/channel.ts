@@ -15,6 +15,7 @@ import {
   writeChannelReport,
 } from "@inkling/release-store";
 import {
+  CHANNEL_POLL_MS,
   ChannelError,
   ChannelFollower,
   type Followed,
@@ -37,8 +38,6 @@ import type { Context } from "./context.ts";
 import { sleepUnlessAborted } from "./keep-fresh.ts";
 import { SentReports } from "./sent-reports.ts";
 
-/** How often the channel is looked at; chance makes it up to a fifth longer. */
-const POLL_MS = 4_000;
 const LONGEST_POLL_MS = 60_000;
 /** The report says when the channel was last followed, to the minute. */
 const REPORT_MS = 60_000;
@@ -165,10 +164,14 @@ export async function renewIfDue(
   return publisher.publish(dataDir, name, before === undefined ? 100 : percent);
 }
 
+/** @param verify as a server does it; by default for a data folder that no server uses yet */
 export function openFollower(
   settings: Settings,
   env: Context["env"],
-  onProgress?: FollowerOptions["onProgress"],
+  {
+    onProgress,
+    verify = (...release) => verifyInProcess(workerEnvironment(processEnvironment), ...release),
+  }: Partial<Pick<FollowerOptions, "onProgress" | "verify">>,
 ): ChannelFollower {
   const { base, channel } = channelOf(settings);
   const { dataDir } = settings;
@@ -178,7 +181,7 @@ export function openFollower(
     publicKeys: trustedKeys(settings),
     dataDir,
     serverId: serverId(dataDir),
-    verify: (...release) => verifyInProcess(workerEnvironment(processEnvironment), ...release, true),
+    verify,
     now: Date.now,
     ...(onProgress && { onProgress }),
   });
@@ -186,7 +189,7 @@ export function openFollower(
 
 /** The wait before the next look, after so many that failed in a row. */
 export const pollMs = (failures: number) =>
-  Math.min(LONGEST_POLL_MS, POLL_MS * 2 ** Math.max(0, failures - 1));
+  Math.min(LONGEST_POLL_MS, CHANNEL_POLL_MS * 2 ** Math.max(0, failures - 1));
 
 /** Follows the channel until `signal` is aborted, and reports beside it how this server does. */
 export async function keepFollowing(

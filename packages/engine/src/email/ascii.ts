@@ -5,6 +5,7 @@ export function ascii(text: string): Uint8Array {
 }
 
 export function asciiText(bytes: Uint8Array): string {
+  if (bytes.length <= 1024) return String.fromCharCode.apply(null, bytes as unknown as number[]);
   let text = "";
   for (let i = 0; i < bytes.length; i++) text += String.fromCharCode(bytes[i]!);
   return text;

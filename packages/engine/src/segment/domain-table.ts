@@ -162,20 +162,21 @@ export class DomainTable {
     const names = new Map<number, string>();
     const checked = checks.map(() => new Set<number>([0]));
     for (const { name, pointer, end } of this.entries()) {
-      const place = `domainNames, byte ${pointer * DOMAIN_NAME_ALIGN}`;
-      if (end > this.names.length) throw new SegmentError(place, "name runs past the end of the section");
+      const place = () => `domainNames, byte ${pointer * DOMAIN_NAME_ALIGN}`;
+      if (end > this.names.length) throw new SegmentError(place(), "name runs past the end of the section");
       if (toAsciiDomain(name) !== name)
-        throw new SegmentError(place, `is no domain name in lower-case A-labels: ${JSON.stringify(name)}`);
-      const values = checks.map((_, what) => this.nameWords[pointer + what]!);
-      if (values.every((value) => value === 0))
-        throw new SegmentError(place, `${name} has neither answer nor evidence`);
-      for (const [what, { isRecord, check }] of checks.entries()) {
-        const value = values[what]!;
+        throw new SegmentError(place(), `is no domain name in lower-case A-labels: ${JSON.stringify(name)}`);
+      let hasValue = false;
+      for (let what = 0; what < checks.length; what++) {
+        const value = this.nameWords[pointer + what]!;
+        if (value !== 0) hasValue = true;
         if (checked[what]!.has(value)) continue;
-        if (!isRecord(value)) throw new SegmentError(place, `${name} points at no record: ${value}`);
+        const { isRecord, check } = checks[what]!;
+        if (!isRecord(value)) throw new SegmentError(place(), `${name} points at no record: ${value}`);
         checked[what]!.add(value);
-        check(value, `${place} (${name})`);
+        check(value, `${place()} (${name})`);
       }
+      if (!hasValue) throw new SegmentError(place(), `${name} has neither answer nor evidence`);
       names.set(pointer, name);
     }
     return names;
@@ -186,18 +187,18 @@ export class DomainTable {
     const at = DOMAIN_SLOTS_HEADER + 2 * slot;
     const hash = this.slots[at]!;
     const pointer = this.slots[at + 1]!;
-    const place = `domainSlots[${at}]`;
+    const place = () => `domainSlots[${at}]`;
     if (pointer === 0) {
-      if (hash !== 0) throw new SegmentError(place, `an empty slot has a hash: ${hash}`);
+      if (hash !== 0) throw new SegmentError(place(), `an empty slot has a hash: ${hash}`);
       return;
     }
     const name = names.get(pointer);
     if (name === undefined)
-      throw new SegmentError(place, `points at no name, or at one seen before: ${pointer}`);
+      throw new SegmentError(place(), `points at no name, or at one seen before: ${pointer}`);
     const want = hashDomain(name, this.slots[0]!);
-    if (hash !== want) throw new SegmentError(place, `hash of ${name}: got ${hash}, want ${want}`);
+    if (hash !== want) throw new SegmentError(place(), `hash of ${name}: got ${hash}, want ${want}`);
     if (this.pointerTo(hash, name, 0) !== pointer)
-      throw new SegmentError(place, `${name} is not found from its hash, or is stored twice`);
+      throw new SegmentError(place(), `${name} is not found from its hash, or is stored twice`);
     names.delete(pointer);
   }
 }

@@ -2,7 +2,13 @@
 
 export { CHANNEL_FAULTS, ChannelError, type ChannelFault } from "./channel-error.ts";
 export { keyId, makeKeyPair, publicKeyOf, readPrivateKey, readPublicKey } from "./envelope.ts";
-export { ChannelFollower, type Followed, type FollowerOptions, readTrustState } from "./follower.ts";
+export {
+  CHANNEL_POLL_MS,
+  ChannelFollower,
+  type Followed,
+  type FollowerOptions,
+  readTrustState,
+} from "./follower.ts";
 export type { ObjectReader, ObjectStore } from "./object-store.ts";
 export { openReader, openStore } from "./open-store.ts";
 export { Publisher, type PublisherOptions, readChannel, VALID_MS } from "./publisher.ts";

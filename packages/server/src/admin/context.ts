@@ -60,7 +60,7 @@ export interface AdminAppOptions {
   readonly store: Store;
   readonly overrideCache: Pick<OverrideCache, "refresh" | "current">;
   readonly keyLoader: Pick<KeyLoader, "refresh">;
-  readonly releases: Pick<Releases, "current" | "check">;
+  readonly releases: Pick<Releases, "current" | "check" | "verify">;
   readonly status: StatusSource;
   /** What this server reports of itself. */
   readonly report: () => HostReport;

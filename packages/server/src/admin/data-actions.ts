@@ -16,7 +16,6 @@ import {
   type Verify,
 } from "@inkling/release-store";
 import { z } from "zod";
-import { verifyInProcess } from "../releases/verify.ts";
 import type { AuditAction } from "../store/audit.ts";
 import type { AdminContext, DataActions } from "./context.ts";
 import { type Operation, operation } from "./operation.ts";
@@ -142,9 +141,9 @@ function requireActions({ actions }: AdminContext): DataActions {
 }
 
 const verifier =
-  ({ workerEnvironment }: AdminContext): Verify =>
-  (dataDir, name) =>
-    verifyInProcess(workerEnvironment, dataDir, name);
+  ({ releases }: AdminContext): Verify =>
+  (_, name) =>
+    releases.verify(name);
 
 async function switchRelease(
   context: AdminContext,

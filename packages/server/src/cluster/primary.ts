@@ -99,6 +99,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
       serving.reload(reloaded);
       logFewer(reloaded);
     },
+    verify: (release, signal) => services.releases.verify(release, signal),
     crash: (error, secrets) => {
       log.crash("uncaught-error", error, secrets);
       closeLog();

@@ -2,7 +2,17 @@
 // test/release-swap.test.ts does the same with real segments under load, test/damaged-release.test.ts with damaged ones.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ANSWERS, type Release, releaseName } from "@inkling/engine";
@@ -66,6 +76,9 @@ function publish(n: number, text = manifest(n)): string {
 function setUp(unsound: readonly number[] = [], answersHere = false) {
   const events: ReleaseEvent[] = [];
   const verified: string[] = [];
+  /** Digits of the segments that each verification has read. */
+  const read: string[] = [];
+  const hooks = { isVerifying: false, whileVerifying: (_: string) => {} };
   const bad = new Set(unsound.map(nameOf));
   /** Of the clock that retries go by. */
   const clock = { now: 0 };
@@ -75,15 +88,22 @@ function setUp(unsound: readonly number[] = [], answersHere = false) {
     dataDir,
     now: () => 1,
     elapsed: () => clock.now,
-    verify: async (_, name): Promise<Verification> => {
+    verify: async (_, name, known): Promise<Verification> => {
+      if (hooks.isVerifying) throw new Error("two at once");
+      hooks.isVerifying = true;
       verified.push(name);
       await Promise.resolve();
+      hooks.whileVerifying(name);
+      hooks.isVerifying = false;
       if (bad.has(name)) throw new ReleaseError(`release ${name}: body checksum`);
       if (passing.has(name)) throw new ReleaseError("EMFILE", undefined, { isPassing: true });
       if (unreadable.has(name)) {
         throw new ReleaseError("EIO", undefined, { isPassing: true, isUnreadable: true });
       }
-      return { stamps: findFiles(dataDir, name).stamps };
+      const { stamps } = findFiles(dataDir, name);
+      const unknown = Object.keys(stamps).filter((sha256) => known[sha256] !== stamps[sha256]);
+      read.push(unknown.map(([digit]) => digit).join(""));
+      return { stamps };
     },
     onEvent: (event) => events.push(event),
     answersHere,
@@ -100,7 +120,7 @@ function setUp(unsound: readonly number[] = [], answersHere = false) {
     await releases.open();
     releases.start();
   };
-  return { releases, events, verified, bad, passing, unreadable, clock, settled, start };
+  return { releases, events, verified, read, hooks, bad, passing, unreadable, clock, settled, start };
 }
 const serving = (releases: Releases) => releases.current?.manifest.id;
 
@@ -276,6 +296,91 @@ describe("only what was verified answers", () => {
     expect(releases.current).toBeUndefined();
     expect(events).toContainEqual({ type: "none", before: name, wanted: name });
     expect(releases.refused).toMatchObject({ name });
+  });
+});
+
+describe("a segment is read once", () => {
+  /** Release `n` with the segments of these digits. @returns its name */
+  const publishWith = (n: number, ...digits: string[]) => {
+    const [geo, reputation] = digits.map(segment);
+    for (const digit of digits) {
+      const path = pathOf(digit);
+      if (!existsSync(path)) replace(path, "x".repeat(100));
+    }
+    return publish(n, JSON.stringify(release(n, { segments: { geo, reputation } })));
+  };
+  const pathOf = (digit: string) => join(dataDir, "segments", `${digit.repeat(64)}.seg`);
+
+  test("a new release reads what it has of its own, a return to one that was read nothing", async () => {
+    const { releases, start, settled, read } = setUp();
+    publishWith(1, "a", "b");
+    await start();
+    await settled();
+    publishWith(2, "a", "c");
+    await settled();
+    publishWith(1, "a", "b");
+    await settled();
+    expect(read).toEqual(["ab", "c", ""]);
+    expect(serving(releases)).toBe(release(1, { segments: releases.current!.manifest.segments }).id);
+    expect(releases.isVerified).toBe(true);
+  });
+
+  test("what was verified before it is made current is read then, one release at a time", async () => {
+    const { releases, start, settled, read } = setUp();
+    const name = publishWith(1, "a", "b");
+    const next = publishWith(2, "a", "c");
+    publishWith(1, "a", "b");
+    await start();
+    await Promise.all([releases.verify(name), releases.verify(next)]);
+    expect(read.join("")).toBe("abc");
+    publishWith(2, "a", "c");
+    await settled();
+    expect(releases.current?.name).toBe(next);
+    expect(read.join("")).toBe("abc");
+  });
+
+  test("but again when its file is another, and when a process died of it", async () => {
+    const { releases, start, settled, read } = setUp();
+    const name = publishWith(1, "a", "b");
+    await start();
+    await settled();
+    replace(pathOf("b"), "y".repeat(100));
+    await settled();
+    expect(read).toEqual(["ab", "b"]);
+    releases.suspect();
+    await settled();
+    expect([releases.current?.name, ...read]).toEqual([name, "ab", "b", "ab"]);
+  });
+
+  test("a suspicion that comes while another release is verified is not cleared by what that one skips", async () => {
+    const { releases, start, settled, read, hooks } = setUp();
+    publishWith(1, "a", "b");
+    await start();
+    await settled();
+    const next = publishWith(2, "a", "c");
+    hooks.whileVerifying = () => {
+      hooks.whileVerifying = () => {};
+      releases.suspect();
+    };
+    await settled();
+    expect(releases.current?.name).toBe(next);
+    expect(read).toEqual(["ab", "c", "a"]);
+  });
+
+  test("one that was written to has no mark, also when its time is put back", async () => {
+    const { start, settled, read } = setUp();
+    publishWith(1, "a", "b");
+    await start();
+    await settled();
+    const path = pathOf("a");
+    const { atime, mtime } = statSync(path);
+    markVerified(dataDir, "a".repeat(64), fileStamp(path));
+    writeFileSync(path, "y".repeat(100));
+    const noticed = settled();
+    utimesSync(path, atime, mtime);
+    await noticed;
+    expect(existsSync(path.replace(".seg", ".verified"))).toBe(false);
+    expect(read.at(-1)).toContain("a");
   });
 });
 

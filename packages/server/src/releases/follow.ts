@@ -6,7 +6,8 @@
 //      again when its files change. One that cannot be read for now is tried again after a while
 //
 // Only what was verified answers: read in full by this process's verifier, or before, which a mark of these very files
-// shows (release-store/src/verified.ts). With a mark a start does not wait, and the release is verified behind. A release
+// shows (release-store/src/verified.ts). With a mark a start does not wait, and the release is verified behind. Each file
+// is read once: a release that has it too, or a return to one that has it, does not wait for it again. A release
 // whose files are removed or written to while it answers is left at once, before it is verified again; one that the disk
 // cannot read is left as well. Nothing here maps or reads a segment: a fault of one can end a process that answers, never
 // this one. Where this process answers itself, marks are suspended until the release is verified: should it die of a
@@ -31,6 +32,7 @@ import {
   type ReleaseFiles,
   releaseNames,
   releasesBefore,
+  removeMark,
   resumeMarks,
   type Stamps,
   segmentFiles,
@@ -77,8 +79,16 @@ interface ReleasesOptions {
   readonly now: () => number;
   /** Milliseconds of a monotonic clock. */
   readonly elapsed: () => number;
-  /** Reads a whole release away from this process; rejects with a ReleaseError when it is not sound. */
-  readonly verify: (dataDir: string, name: string, signal: AbortSignal) => Promise<Verification>;
+  /**
+   * Reads a release away from this process, but for files with the `known` stamps; rejects with a ReleaseError when it is
+   * not sound.
+   */
+  readonly verify: (
+    dataDir: string,
+    name: string,
+    known: Stamps,
+    signal: AbortSignal,
+  ) => Promise<Verification>;
   readonly onEvent: (event: ReleaseEvent) => void;
   /** Does this process answer too, so that a fault of a segment can end it? */
   readonly answersHere?: boolean;
@@ -128,8 +138,10 @@ export class Releases {
   /** Stamp of the manifest of `current`. */
   private manifestStamp = "";
   private readonly failures = new Map<string, Failure>();
-  /** What this process found sound: on a read-only disk there are no marks. */
-  private readonly sound = new Map<string, Stamps>();
+  /** Stamps of the segments, by SHA-256, that were read in full and found sound since this process began. */
+  private readonly sound = new Map<string, string>();
+  /** The verification under way, or the last. */
+  private verifying: Promise<unknown> = Promise.resolve();
   /** Of files whose marks are suspended: see {@link ReleasesOptions.answersHere}. */
   private suspended: Stamps = {};
   /** Segment files by release, and for which state of its manifest that holds. */
@@ -196,8 +208,42 @@ export class Releases {
   suspect(): void {
     this.suspected = this.current?.name;
     this.verifiedName = undefined;
+    if (this.current !== undefined) this.forgetSound(this.current.stamps);
     if (this.suspected !== undefined) this.failures.delete(this.suspected);
     void this.check();
+  }
+
+  /**
+   * Reads of a release what was not read since this process began: a segment that several releases share once. One release
+   * at a time, for the memory that it takes.
+   * @throws ReleaseError when it is not sound
+   */
+  verify(name: string, signal?: AbortSignal): Promise<Verification> {
+    const stopped = this.stopped.signal;
+    const until = signal === undefined ? stopped : AbortSignal.any([signal, stopped]);
+    const verified = this.verifying.then(() => this.read(name, until));
+    this.verifying = verified.catch(() => {});
+    return verified;
+  }
+
+  private async read(name: string, signal: AbortSignal): Promise<Verification> {
+    const { dataDir, verify, onEvent } = this.options;
+    for (const [sha256, stamp] of this.sound) {
+      const isSame = fileStamp(join(dataDir, DATA_FOLDER.segmentFile(sha256))) === stamp;
+      if (!isSame) this.sound.delete(sha256);
+    }
+    const known = Object.fromEntries(this.sound);
+    const verification = await verify(dataDir, name, known, signal);
+    for (const [sha256, stamp] of Object.entries(verification.stamps)) {
+      if (known[sha256] !== stamp) this.sound.set(sha256, stamp); // the known ones may have been forgotten meanwhile
+    }
+    const { unmarked } = verification;
+    if (unmarked !== undefined) onEvent({ type: "unmarked", name, reason: unmarked });
+    return verification;
+  }
+
+  private forgetSound(stamps: Stamps): void {
+    for (const sha256 of Object.keys(stamps)) this.sound.delete(sha256);
   }
 
   /** Why the wanted release does not answer; undefined while it does. */
@@ -231,7 +277,7 @@ export class Releases {
           this.swap(files);
           continue;
         }
-        const verification = await this.options.verify(this.options.dataDir, name, this.stopped.signal);
+        const verification = await this.verify(name);
         if (this.isStopped) return;
         this.accept(name, verification);
       } catch (error) {
@@ -250,18 +296,17 @@ export class Releases {
     return this.isVerified || !this.isDue(current.name) ? undefined : current.name;
   }
 
-  private accept(name: string, { stamps, unmarked }: Verification): void {
+  private accept(name: string, { stamps }: Verification): void {
     const files = findFiles(this.options.dataDir, name);
     if (!isSame(files.stamps, stamps)) {
       throw new ReleaseError(`release ${name}: changed while it was verified`, undefined, {
         isPassing: true,
       });
     }
+    if (!this.isSoundHere(stamps)) return; // a process died of one of its segments meanwhile: it is read again
     this.failures.delete(name);
-    this.sound.set(name, stamps);
     if (this.current?.name === name) this.resumeMarks();
     if (this.suspected === name) this.suspected = undefined;
-    if (unmarked !== undefined) this.options.onEvent({ type: "unmarked", name, reason: unmarked });
     this.readWanted();
     const before = this.current?.name;
     if (before !== undefined && before !== name && this.wanted !== name) return; // another is wanted by now
@@ -304,9 +349,7 @@ export class Releases {
     const { name, stamps } = this.current!;
     this.left = name;
     this.verifiedName = undefined;
-    for (const [each, others] of this.sound) {
-      if (Object.keys(others).some((sha256) => sha256 in stamps)) this.sound.delete(each); // its marks tell
-    }
+    this.forgetSound(stamps); // also for other releases that have them: their marks tell
     this.swap(this.findSound(name));
     this.refuse(name, reason, retry);
   }
@@ -325,13 +368,16 @@ export class Releases {
     return undefined;
   }
 
-  private isKnownSound(files: ReleaseFiles): boolean {
-    return this.isSoundHere(files) || areMarked(this.options.dataDir, files.stamps);
+  private isKnownSound({ stamps }: ReleaseFiles): boolean {
+    const { dataDir } = this.options;
+    return Object.entries(stamps).every(
+      ([sha256, stamp]) => this.sound.get(sha256) === stamp || areMarked(dataDir, { [sha256]: stamp }),
+    );
   }
 
-  private isSoundHere({ name, stamps }: ReleaseFiles): boolean {
-    const known = this.sound.get(name);
-    return known !== undefined && isSame(known, stamps);
+  /** Was every one of these files read in full since this process began? */
+  private isSoundHere(stamps: Stamps): boolean {
+    return Object.entries(stamps).every(([sha256, stamp]) => this.sound.get(sha256) === stamp);
   }
 
   /** Those published before the wanted one, newest first; none while the folder cannot be listed, for want of descriptors. */
@@ -362,6 +408,7 @@ export class Releases {
       isRewritten(current.stamps[sha256]!, stamps[sha256]!),
     );
     if (written !== undefined) {
+      removeMark(options.dataDir, written); // also where its time is put back
       const file = DATA_FOLDER.segmentFile(written);
       this.leave(`release ${current.name}: ${file} was written to while it answered`);
     } else if (!isSame(stamps, current.stamps)) {
@@ -372,7 +419,7 @@ export class Releases {
   private swap(next: ReleaseFiles | undefined): void {
     const before = this.current?.name;
     this.resumeMarks(); // verifying has removed those of unsound files
-    if (next !== undefined && this.options.answersHere === true && !this.isSoundHere(next)) {
+    if (next !== undefined && this.options.answersHere === true && !this.isSoundHere(next.stamps)) {
       this.suspended = next.stamps;
       suspendMarks(this.options.dataDir, next.stamps);
     }

@@ -77,7 +77,7 @@ test("a release is not sound when its segment is gone, and not known to be while
     expect(await errorOf()).toMatchObject({ ...faults, message: expect.stringContaining("EIO") });
     expect(existsSync(join(temp, `segments/${sha256}.verified`))).toBe(false);
   }
-  const killed = await verifyInProcess({}, temp, name, AbortSignal.abort()).catch(
+  const killed = await verifyInProcess({}, temp, name, {}, AbortSignal.abort()).catch(
     (error: ReleaseError) => error,
   );
   expect(killed).toMatchObject({ isPassing: true, message: expect.stringContaining("cannot be verified") });

@@ -1,27 +1,33 @@
 // verify-process.ts: reads a whole release in a process of its own.
 //
-// in   one message: { dataDir, name, isNew }
+// in   one message: { dataDir, name, known }
 // out  one message: its verification, or why it is not sound
 
-import { messageOf, ReleaseError, type Verification, verifyRelease } from "@inkling/release-store";
+import {
+  messageOf,
+  ReleaseError,
+  type Stamps,
+  type Verification,
+  verifyRelease,
+} from "@inkling/release-store";
 import { answerOnce } from "./process.ts";
 
 export type VerifyAnswer =
   | { readonly sound: Verification }
-  | ({ readonly refusal: string } & Pick<ReleaseError, "hint" | "isPassing" | "isUnreadable">);
+  | ({ readonly refusal: string } & Pick<ReleaseError, "hint" | "isPassing" | "isUnreadable" | "damaged">);
 
 interface VerifyOrder {
   readonly dataDir: string;
   readonly name: string;
-  readonly isNew: boolean;
+  readonly known: Stamps;
 }
 
-answerOnce(({ dataDir, name, isNew }: VerifyOrder): VerifyAnswer => {
+answerOnce(({ dataDir, name, known }: VerifyOrder): VerifyAnswer => {
   try {
-    return { sound: verifyRelease(dataDir, name, isNew) };
+    return { sound: verifyRelease(dataDir, name, known) };
   } catch (error) {
     if (!(error instanceof ReleaseError)) throw error;
-    const { hint, isPassing, isUnreadable } = error;
-    return { refusal: messageOf(error), hint, isPassing, isUnreadable };
+    const { hint, isPassing, isUnreadable, damaged } = error;
+    return { refusal: messageOf(error), hint, isPassing, isUnreadable, damaged };
   }
 });

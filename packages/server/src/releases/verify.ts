@@ -1,23 +1,33 @@
-// verify.ts: is a release sound? Read in a process of its own (verify-process.ts).
+// verify.ts: is a release sound? Read in a process of its own (verify-process.ts), unless nothing is left to read.
 
-import { ReleaseError, type Verification } from "@inkling/release-store";
+import {
+  areMarked,
+  findManifest,
+  ReleaseError,
+  type Stamps,
+  stampsOf,
+  type Verification,
+} from "@inkling/release-store";
 import { processCommand } from "@inkling/release-store/program";
 import { type ProcessEnvironment, ProcessFailed, runInProcess } from "./process.ts";
 import type { VerifyAnswer } from "./verify-process.ts";
 
 /**
- * @param isNew segments that were verified for another release are not read again
+ * @param known stamps of files that were verified already: they are not read again
  * @throws ReleaseError when it is not sound, or, with `isPassing`, when that could not be found out
  */
 export async function verifyInProcess(
   env: ProcessEnvironment,
   dataDir: string,
   name: string,
+  known: Stamps = {},
   signal?: AbortSignal,
-  isNew = false,
 ): Promise<Verification> {
+  const manifest = findManifest(dataDir, name);
+  const stamps = manifest && stampsOf(dataDir, manifest);
+  if (stamps && isKnown(stamps, known) && areMarked(dataDir, stamps)) return { stamps };
   try {
-    const order = { dataDir, name, isNew };
+    const order = { dataDir, name, known };
     const answer = await runInProcess<VerifyAnswer>(processCommand("verify"), order, env, signal);
     if ("sound" in answer) return answer.sound;
     const { refusal, hint, ...faults } = answer;
@@ -29,3 +39,6 @@ export async function verifyInProcess(
     });
   }
 }
+
+const isKnown = (stamps: Stamps, known: Stamps) =>
+  Object.entries(stamps).every(([sha256, stamp]) => known[sha256] === stamp);

@@ -1,7 +1,7 @@
 // options.ts: what a server is started with, what its starter gets, and what changes while it runs.
 
 import type { Mode, Prefix } from "@inkling/engine";
-import type { HostReport } from "@inkling/release-store";
+import type { HostReport, Verification } from "@inkling/release-store";
 import type { DataActions } from "../admin/context.ts";
 import type { DnsServer } from "../mx/dns-servers.ts";
 import type { ProcessEnvironment } from "../releases/process.ts";
@@ -72,6 +72,11 @@ export interface RunningServer {
   report(): HostReport;
   /** In force for requests that begin from now on; connections stay open. */
   reload(options: ReloadableOptions): Promise<void>;
+  /**
+   * Reads what this server has not read yet of a release, which may become the current one then.
+   * @throws ReleaseError when it is not sound
+   */
+  verify(release: string, signal: AbortSignal): Promise<Verification>;
   /**
    * Logs an error that nothing caught, and writes all lines that wait: this process ends next.
    * @param secrets texts that must not appear
