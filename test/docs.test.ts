@@ -90,6 +90,21 @@ const deadFileNames = (all: readonly ProjectFile[], existing = all.map(({ path }
 const lineOf = ({ text }: ProjectFile, pattern: RegExp) =>
   text.split("\n").findIndex((line) => pattern.test(line)) + 1 || Number.POSITIVE_INFINITY;
 
+/** Rows of tables that have another number of cells than the head above them, or no head. */
+const badRows = (all: readonly ProjectFile[]) =>
+  all.filter(isMarkdown).flatMap(({ path, text }) =>
+    text
+      .replace(/^```[\s\S]*?^```$/gm, "")
+      .split(/^(?!\|)/m)
+      .map((part) => part.split("\n").filter((line) => line.startsWith("|")))
+      .flatMap(([head = "", rule = "", ...rows]) => {
+        const cells = (row: string) => row.replaceAll("\\|", "").split("|").length;
+        const isTable = head === "" || (/^[|: -]+$/.test(rule) && cells(rule) === cells(head));
+        return isTable ? rows.filter((row) => cells(row) !== cells(head)) : [head];
+      })
+      .map((row) => `${path}: ${row.slice(0, 80)}`),
+  );
+
 /** A title, a sentence, an example. */
 const badOpenings = (all: readonly ProjectFile[]) =>
   all
@@ -99,6 +114,23 @@ const badOpenings = (all: readonly ProjectFile[]) =>
         !/^# .+\n\n(?:[A-Z]|`(?!``))/.test(file.text) || lineOf(file, /^```/) > MAX_FIRST_EXAMPLE_LINE,
     )
     .map(({ path }) => path);
+
+describe("tables", () => {
+  test("have a head, and rows of its width", () => {
+    expect(badRows(files)).toEqual([]);
+    expect(
+      files.filter(isMarkdown).flatMap(({ text }) => text.match(/^\|[| :-]+\|$/gm) ?? []).length,
+    ).toBeGreaterThan(50);
+  });
+  const head = "| a | b |\n|---|---|\n";
+  test.each([
+    ["a row with another's cells", `${head}| x | y |\n| x | y | z |\n`, ["| x | y | z |"]],
+    ["a row behind an empty line", `${head}| x | y |\n\n| z | z |\n`, ["| z | z |"]],
+    ["none", `${head}| \`x\\|y\` | y |\n\ntext\n${head}| x | y |\n\n\`\`\`\n| x |\n\`\`\`\n`, []],
+  ])("%s", (_, text, rows) =>
+    expect(badRows([made("README.md", text)])).toEqual(rows.map((row) => `README.md: ${row}`)),
+  );
+});
 
 describe("links", () => {
   test("of Markdown files resolve, anchors included", () => {

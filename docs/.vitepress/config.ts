@@ -11,17 +11,21 @@ export default defineConfig({
   lang: "en",
   srcDir: ".vitepress/pages",
   cleanUrls: true,
+  head: [["style", {}, ":root { --vp-code-lang-color: var(--vp-c-text-2); }"]],
   // Text in angle brackets is a placeholder, no HTML.
   markdown: {
     config: (markdown) => {
       markdown.set({ html: false });
     },
     anchor: { slugify: slugOf },
-    languageAlias: { caddyfile: "nginx" },
+    languageAlias: { caddyfile: "nginx", haproxy: "nginx" },
+    // The default themes, and the label of a block, have too little contrast for WCAG 2 AA.
+    theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
   },
   themeConfig: {
     search: { provider: "local" },
     outline: [2, 3],
+    notFound: { quote: "No page of the documentation has this address.", linkText: "Quick start" },
     sidebar: MENU.map(({ text, pages }) => ({
       text,
       items: pages.map(([title, path]) => ({ text: title, link: path })),

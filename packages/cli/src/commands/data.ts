@@ -26,7 +26,7 @@ import type { Context } from "../runtime/context.ts";
 import { CliError, EXIT, Stopped } from "../terminal/errors.ts";
 import { feedCount } from "../terminal/progress.ts";
 import { conflictsText, dataAge, dataGaps, feedTable, segmentTable } from "../terminal/release-tables.ts";
-import { formatAge, formatBytes, type Style, type Terminal, warn } from "../terminal/terminal.ts";
+import { formatAgo, formatBytes, type Style, type Terminal, warn } from "../terminal/terminal.ts";
 import { feedOf } from "./feeds.ts";
 
 const UPDATE_SETTINGS = ["dataDir", "mirror", "offline"] as const;
@@ -151,7 +151,7 @@ function statusText(
   now: Date,
   terminal: Terminal,
 ) {
-  const built = formatAge(now.getTime() - Date.parse(release.created_at));
+  const built = formatAgo(now.getTime() - Date.parse(release.created_at));
   const age = dataAge(release, now);
   const kept = releases.map((each) => {
     const remarks = [...(each === name ? ["current"] : []), ...(each === pinned ? ["pinned"] : [])];
@@ -159,7 +159,7 @@ function statusText(
   });
   const pending = release.feeds.filter((feed) => feed.pending !== undefined).map(({ id }) => id);
   const parts = [
-    `Release ${name}, built ${release.created_at} (${built === "just now" ? built : `${built} ago`})`,
+    `Release ${name}, built ${release.created_at} (${built})`,
     age === "" ? "" : `Age of its data: ${age}`,
     segmentTable(release),
     feedTable(release.feeds, now, terminal.width),

@@ -4,7 +4,7 @@ import type { LoadedRelease } from "@inkling/engine";
 import type { Scope } from "@inkling/server";
 import type { Settings } from "../config/settings.ts";
 import { attributions, dataAge, dataGaps } from "../terminal/release-tables.ts";
-import { formatAge, type Style } from "../terminal/terminal.ts";
+import { formatAgo, type Style } from "../terminal/terminal.ts";
 import { answer } from "./answer.ts";
 import type { KeysOf } from "./first-keys.ts";
 import { localUrl } from "./local-url.ts";
@@ -22,14 +22,14 @@ interface BannerInput {
 export function banner({ settings, current, keys, version, updates, style }: BannerInput): string {
   const base = localUrl(settings.host, settings.port);
   const now = new Date();
-  const built = formatAge(now.getTime() - Date.parse(current.manifest.created_at));
+  const built = formatAgo(now.getTime() - Date.parse(current.manifest.created_at));
   const age = dataAge(current.manifest, now);
   const key = keys.made?.live ?? (settings.apiKey === undefined ? "$KEY" : "$INKLING_API_KEY");
   const parts = [
     [
       style.bold(`Inkling ${version} answers on ${base}`),
       style.dim(
-        `release ${current.name}, built ${built === "just now" ? built : `${built} ago`}; reference on ${base}/docs, console on ${localUrl(settings.adminHost, settings.adminPort)}/`,
+        `release ${current.name}, built ${built}; reference on ${base}/docs, console on ${localUrl(settings.adminHost, settings.adminPort)}/`,
       ),
       ...(age === "" ? [] : [style.dim(`age of its data: ${age}`)]),
     ],

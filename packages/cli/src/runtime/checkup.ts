@@ -26,7 +26,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import { databaseFile, type Settings, shown } from "../config/settings.ts";
 import { explainFileError } from "../terminal/errors.ts";
 import { dataAge } from "../terminal/release-tables.ts";
-import { formatAge, formatBytes } from "../terminal/terminal.ts";
+import { formatAge, formatAgo, formatBytes } from "../terminal/terminal.ts";
 import { checkMirror, mayFindNewer } from "./build.ts";
 import { countKeys, knowsKeys } from "./first-keys.ts";
 import { withStore } from "./keys.ts";
@@ -260,7 +260,7 @@ async function noRelease({ host, port }: Settings): Promise<Finding> {
 function age({ manifest }: NamedRelease, { now, settings }: Checkup): Finding {
   const milliseconds = now.getTime() - Date.parse(manifest.created_at);
   const data = dataAge(manifest, now);
-  const found = [...(data === "" ? [] : [data]), `built ${formatAge(milliseconds)} before now`].join("; ");
+  const found = [...(data === "" ? [] : [data]), `built ${formatAgo(milliseconds)}`].join("; ");
   if (pinnedName(settings.dataDir) !== undefined)
     return note(`${found}; it is pinned`, "`npx @inkling/cli data unpin` uses the newest release again");
   return milliseconds > OLD_RELEASE_MS ? note(found, UPDATE) : ok(found);

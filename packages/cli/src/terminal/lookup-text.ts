@@ -6,7 +6,7 @@
 
 import { feedAgeSeconds } from "@inkling/engine";
 import type { Geolocation, Scope } from "@inkling/server";
-import { formatAge, type Style, table } from "./terminal.ts";
+import { formatAgo, type Style, table } from "./terminal.ts";
 
 /** An entry of evidence: docs/evidence.md. */
 type Entry = NonNullable<Geolocation["evidence"]>[number];
@@ -254,15 +254,10 @@ function evidenceTable({ answer, now, style }: LookupResult): string {
         ? "no effect"
         : `${effect} ${mutes ?? listed([...(flags ?? []), ...(members ?? [])])}`.trimEnd(),
       network ?? domain ?? mail_host ?? "",
-      seconds === undefined ? "" : `${verb} ${ago(seconds * 1000)}`,
+      seconds === undefined ? "" : `${verb} ${formatAgo(seconds * 1000)}`,
       why ?? "",
     ];
   });
   const truncated = answer.evidence_truncated === true ? "\n  and more than fits" : "";
   return `${style.bold("Evidence")}\n${table(rows)}${truncated}`;
-}
-
-function ago(milliseconds: number): string {
-  const age = formatAge(milliseconds);
-  return /^\d/.test(age) ? `${age} ago` : age;
 }

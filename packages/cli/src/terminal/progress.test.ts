@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { BuildEvent } from "@inkling/compiler/events";
 import { Progress, type ProgressOptions, renderBar, stepLine } from "./progress.ts";
-import { formatAge, formatBytes, makeStyle, table } from "./terminal.ts";
+import { formatAge, formatAgo, formatBytes, makeStyle, table } from "./terminal.ts";
 
 const style = makeStyle(false);
 const progress = (options: Partial<ProgressOptions> = {}) =>
@@ -145,6 +145,12 @@ describe("texts", () => {
     [-5_000, "in the future"],
   ];
   test.each(ages)("%d ms: %s", (milliseconds, text) => expect(formatAge(milliseconds)).toBe(text));
+
+  test.each([
+    [500, "just now"],
+    [7_200_000, "2 hours ago"],
+    [-5_000, "in the future"],
+  ])("%d ms before now: %s", (milliseconds, text) => expect(formatAgo(milliseconds)).toBe(text));
 
   test("tables align, colours and wide characters included", () => {
     const colours = makeStyle(true);

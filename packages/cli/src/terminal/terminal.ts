@@ -194,4 +194,10 @@ export function formatAge(milliseconds: number): string {
   return "just now";
 }
 
+/** That long before now: "2 hours ago", "just now". */
+export function formatAgo(milliseconds: number): string {
+  const age = formatAge(milliseconds);
+  return /^\d/.test(age) ? `${age} ago` : age;
+}
+
 export const formatCount = (count: number) => count.toLocaleString("en-US");
