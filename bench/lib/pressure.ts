@@ -12,7 +12,7 @@ import { median, sum } from "./stats.ts";
 
 /** MB that each neighbour streams through; 0: without neighbours. */
 const STRENGTHS = [0, 16, 64, 256];
-/** The one that targets name, and with --quick the only one. */
+/** The one that targets name, and with --quick the only one that is measured. */
 const JUDGED = 64;
 
 const strengthName = (megabytes: number): string => (megabytes === 0 ? "quiet" : `${megabytes} MB`);
@@ -45,8 +45,8 @@ interface PressureOrder {
   readonly unit: string;
   readonly contestants: readonly { readonly who: string; readonly measure: () => Promise<number> }[];
   readonly rounds: number;
-  /** Of the curve: the medians by strength. */
-  readonly plot: string;
+  /** Of the curve: the medians by strength; absent: none, and of the strengths only the one that is judged. */
+  readonly plot?: string;
 }
 
 /**
@@ -57,7 +57,7 @@ export async function compareUnderPressure(
   run: Run,
   { what, measure, unit, contestants, rounds, plot }: PressureOrder,
 ): Promise<void> {
-  const strengths = run.isQuick ? [0, JUDGED] : STRENGTHS;
+  const strengths = run.isQuick || plot === undefined ? [0, JUDGED] : STRENGTHS;
   const question = underPressure(what);
   const traffic: { megabytes: number; who: string; values: number[] }[] = [];
   const at = ({ who, measure: cost }: PressureOrder["contestants"][number], megabytes: number) => {
@@ -77,10 +77,10 @@ export async function compareUnderPressure(
   await run.alternate(all, rounds, true);
   for (const { megabytes, who, values } of traffic)
     run.row(`${question}: what both neighbours read`, who, `${strengthName(megabytes)}, GB/s`, values);
-  for (const { who } of contestants) {
+  for (const { who } of plot === undefined ? [] : contestants) {
     const cost = (megabytes: number) =>
       median(run.values(question, who, `${measure}, ${strengthName(megabytes)}`));
     const points = strengths.map((megabytes) => [megabytes, cost(megabytes)] as const);
-    run.add({ type: "series", plot, who, points });
+    run.add({ type: "series", plot: plot!, who, points });
   }
 }

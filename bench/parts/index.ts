@@ -1,6 +1,7 @@
 // index.ts: the parts of the suite in the order that they run in: with --quick there is time for the first ones.
 
 import type { Part } from "../lib/record.ts";
+import { measureAllocations } from "./allocations.ts";
 import { measureBatch } from "./batch.ts";
 import { measureBuild } from "./build.ts";
 import { measureEngine } from "./engine.ts";
@@ -51,5 +52,12 @@ export const PARTS: readonly Part[] = [
   { name: "growth", title: "Growth", limitSeconds: 600, measure: measureGrowth },
   { name: "swap", title: "Swaps under load", limitSeconds: 600, measure: measureSwap },
   { name: "group", title: "A group of hosts", limitSeconds: 900, measure: measureGroup },
+  {
+    name: "allocations",
+    title: "What a request allocates",
+    limitSeconds: 420,
+    pressureSeconds: 300,
+    measure: measureAllocations,
+  },
   { name: "soak", title: "Endurance", limitSeconds: 600, isOnlyNamed: true, measure: measureSoak },
 ];
