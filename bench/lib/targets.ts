@@ -136,6 +136,7 @@ const ROWS: readonly TargetRow[] = [
   ["build", "at most", 20, "s", `${FULL}from start to end of the command`],
   ["build", "at most", 1, "GB", `${FULL}peak memory`],
   ["build", "at most", 2, "s", `${LISTS}from start to end of the command`],
+  ["build", "at most", 160, "MB", "sizes of segments|geo|file"],
   ["build", "at most", 2, "times", "sizes of segments|geo|file to sources"],
   ["build", "at most", 2, "times", "sizes of segments|reputation|file to sources"],
   ["build", "at most", 2, "times", "sizes of segments|email|file to sources"],

@@ -2,6 +2,7 @@
 //
 // run  bun steps.ts PORT STEPS SEGMENT BYTES HEADERS   (a geo segment; size of a body; JSON of a record)
 
+import { edenGC } from "bun:jsc";
 import { IpAddress, IpSegment, parseIpInto, unwrapIpv4 } from "@inkling/engine";
 
 const [port, steps, segment, bytes, headers] = process.argv.slice(2);
@@ -34,7 +35,7 @@ function answer(request: Request): Response {
     seen += value?.length ?? 0;
     if (count >= 7 && value !== undefined) found = value as Uint8Array<ArrayBuffer>;
   }
-  turn++;
+  if (++turn % 4_096 === 0 && count >= 8) setImmediate(edenGC);
   return new Response(found, { headers: kept });
 }
 
