@@ -29,7 +29,7 @@ const { ROOT } = data;
 function help(): string {
   const line = (part: Part) =>
     `  ${part.name.padEnd(13)}${part.title}${COMPARABLE.includes(part) ? " *" : ""}${part.pressureSeconds === undefined ? "" : " +"}`;
-  return `npm run bench                          all parts, about 20 minutes, then bench/RESULTS.md and bench/plots
+  return `npm run bench                          all parts, about 25 minutes, then bench/RESULTS.md and bench/plots
 npm run bench -- PART ...              these parts alone; the report has the newest results of all
 npm run bench -- --quick               smaller rounds, a minute; the report goes beside the cached data
 npm run bench -- --against DIR [PART]  parts marked * in turn with the checkout in DIR: ratios, no report
