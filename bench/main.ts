@@ -28,11 +28,12 @@ const { ROOT } = data;
 
 function help(): string {
   const line = (part: Part) =>
-    `  ${part.name.padEnd(11)}${part.title}${COMPARABLE.includes(part) ? " *" : ""}`;
-  return `npm run bench                          all parts, about 20 minutes, then bench/RESULTS.md and bench/plots
+    `  ${part.name.padEnd(13)}${part.title}${COMPARABLE.includes(part) ? " *" : ""}${part.pressureSeconds === undefined ? "" : " +"}`;
+  return `npm run bench                          all parts, about 25 minutes, then bench/RESULTS.md and bench/plots
 npm run bench -- PART ...              these parts alone; the report has the newest results of all
 npm run bench -- --quick               smaller rounds, a minute; the report goes beside the cached data
 npm run bench -- --against DIR [PART]  parts marked * in turn with the checkout in DIR: ratios, no report
+npm run bench -- --pressure            parts marked + also beside neighbours that use the caches, 10 minutes more
 npm run bench -- --minutes N           length of the swap part (5)
 npm run bench -- soak --hours N        length of the endurance run (1), which runs only when it is named
 npm run bench -- truth                 how right the answers are, by samples: bench/TRUTH.md
@@ -59,6 +60,7 @@ const OPTIONS = {
   quick: { type: "boolean", default: false },
   report: { type: "boolean", default: false },
   help: { type: "boolean", default: false },
+  pressure: { type: "boolean", default: false },
   minutes: { type: "string" },
   hours: { type: "string" },
   against: { type: "string" },
@@ -81,8 +83,12 @@ function readCommand(args: string[]): Command | undefined {
   const parts = possible.filter(({ name, isOnlyNamed }) =>
     positionals.length === 0 ? !isOnlyNamed : positionals.includes(name),
   );
+  const hasPressure = values.pressure;
+  if (hasPressure && parts.every(({ pressureSeconds }) => pressureSeconds === undefined))
+    throw new Error(`--pressure: ${positionals.join(", ")} is not measured beside neighbours`);
   const areNamed = positionals.length > 0;
-  return { isQuick: values.quick, minutes, hours, other, parts, areNamed, isReportOnly: values.report };
+  const isReportOnly = values.report;
+  return { isQuick: values.quick, minutes, hours, hasPressure, other, parts, areNamed, isReportOnly };
 }
 
 /** Measures one part, to its end or its limit. */
@@ -90,7 +96,8 @@ async function runPart(part: Part, run: Run): Promise<PartResult> {
   log(`\n== ${part.name}: ${part.title}`);
   const started = Date.now();
   const length = part.isOnlyNamed ? run.hours * 3600 : run.minutes * 60;
-  const limit = (part.limitSeconds + length) * run.checkouts.length;
+  const pressure = run.hasPressure ? (part.pressureSeconds ?? 0) : 0;
+  const limit = (part.limitSeconds + length + pressure) * run.checkouts.length;
   const late = Bun.sleep(limit * 1000).then(() => `longer than ${limit} s`);
   const measured = part.measure(run).then(
     () => undefined,
@@ -105,7 +112,7 @@ async function runPart(part: Part, run: Run): Promise<PartResult> {
     commit: commitLine(),
     at: `${new Date(started).toISOString().slice(0, 19)}Z`,
     seconds,
-    command: `npm run bench -- ${part.name}`,
+    command: `npm run bench -- ${part.name}${pressure > 0 ? " --pressure" : ""}`,
     machine: machineLine(),
     data: data.sourcesLine(data.openCurrent(data.releaseFolder(run.checkout)).manifest),
     ...(failed !== undefined && { failed }),

@@ -52,6 +52,23 @@ export async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerat
   }
 }
 
+/** @returns reads the next line that a command prints @throws Error when it has ended */
+export function lineReader(
+  child: Bun.Subprocess<Bun.SpawnOptions.Writable, "pipe">,
+  command: readonly string[],
+): () => Promise<string> {
+  const lines = linesOf(child.stdout);
+  return async () => {
+    const line = await lines.next();
+    if (line.done) throw new Error(`${command.join(" ")} ended with ${await child.exited}`);
+    return line.value;
+  };
+}
+
+/** CPU time of a process's main thread, in ns. */
+export const mainThreadNs = (pid: number): number =>
+  Number(read(`/proc/${pid}/task/${pid}/schedstat`)?.split(" ")[0] ?? 0);
+
 interface Stat {
   readonly parent: number;
   readonly ticks: number;

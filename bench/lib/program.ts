@@ -2,7 +2,7 @@
 //
 // err  Error when the program ends before its answer
 
-import { linesOf, pinned, SERVER_CORE } from "./proc.ts";
+import { lineReader, pinned, SERVER_CORE } from "./proc.ts";
 import type { Run } from "./record.ts";
 import { sum } from "./stats.ts";
 
@@ -17,12 +17,7 @@ export interface Program {
 /** Starts it and waits until it has read what it needs. */
 export async function startProgram(run: Run, command: readonly string[]): Promise<Program> {
   const child = Bun.spawn(pinned(SERVER_CORE, command), { stdin: "pipe", stdout: "pipe", stderr: "inherit" });
-  const lines = linesOf(child.stdout);
-  const next = async (): Promise<string> => {
-    const line = await lines.next();
-    if (line.done) throw new Error(`${command.join(" ")} ended with ${await child.exited}`);
-    return line.value;
-  };
+  const next = lineReader(child, command);
   const stop = async () => {
     child.kill();
     await child.exited;

@@ -59,6 +59,8 @@ export interface Options {
   readonly minutes: number;
   /** Length of the soak part. */
   readonly hours: number;
+  /** With --pressure: parts that can also measure beside neighbours that use the caches. */
+  readonly hasPressure: boolean;
   /** With --against: the checkout to compare with; peers are left out then. */
   readonly other?: Checkout | undefined;
 }
@@ -75,6 +77,8 @@ export interface Part {
   readonly title: string;
   /** It is stopped after this, and reported as incomplete; `--minutes` and `--hours` come on top. */
   readonly limitSeconds: number;
+  /** How much longer it may take with --pressure; absent: it is not measured beside neighbours. */
+  readonly pressureSeconds?: number;
   /** Left out unless it is named: it takes hours. */
   readonly isOnlyNamed?: true;
   /** How long it takes with --quick; absent: left out then unless named. */
@@ -90,6 +94,7 @@ export class Run {
   readonly isQuick: boolean;
   readonly minutes: number;
   readonly hours: number;
+  readonly hasPressure: boolean;
   readonly checkout: Checkout;
   /** This checkout, and the one to compare with. */
   readonly checkouts: readonly Checkout[];
@@ -99,10 +104,11 @@ export class Run {
   private readonly undo: (() => unknown)[] = [];
   private isOver = false;
 
-  constructor(root: string, { isQuick, minutes, hours, other }: Options) {
+  constructor(root: string, { isQuick, minutes, hours, hasPressure, other }: Options) {
     this.isQuick = isQuick;
     this.minutes = minutes;
     this.hours = hours;
+    this.hasPressure = hasPressure;
     this.checkout = { root, suffix: "" };
     this.checkouts = other === undefined ? [this.checkout] : [this.checkout, other];
   }

@@ -50,6 +50,17 @@ const RESULTS = [
   result("http", [
     row(V4, "inkling", "CPU per request", "µs", [9]),
     row(V4, "nginx + geoip2, key, same members and headers", "CPU per request", "µs", [8]),
+    row(`${V4}, beside neighbours`, "inkling", "CPU per request, 64 MB", "µs", [24, 30, 30]),
+    row(`${V4}, beside neighbours`, "bare Bun.serve", "CPU per request, 64 MB", "µs", [20, 20, 25]),
+    {
+      type: "series",
+      plot: "pressure-http",
+      who: "inkling",
+      points: [
+        [0, 9],
+        [64, 30],
+      ],
+    },
   ]),
   result(
     "growth",
@@ -106,7 +117,7 @@ describe("statistics", () => {
 });
 
 describe("alternating rounds", () => {
-  const run = () => new Run("/", { isQuick: false, minutes: 5, hours: 1 });
+  const run = () => new Run("/", { isQuick: false, minutes: 5, hours: 1, hasPressure: false });
   const contestants = (order: string[]) =>
     ["a", "b"].map((who, i) => ({
       what: "w",
@@ -162,7 +173,7 @@ describe("plots", () => {
   const testWithVega = test.skipIf(!existsSync(join(BENCH, "node_modules/vega-lite")));
   testWithVega("have names, curves and bars", async () => {
     const drawn = new Map([...(await drawPlots(RESULTS))].map(([{ name }, svg]) => [name, svg]));
-    expect([...drawn.keys()]).toEqual(["cpu", "distribution-v4", "growth", "swaps"]);
+    expect([...drawn.keys()]).toEqual(["cpu", "distribution-v4", "growth", "pressure-http", "swaps"]);
     for (const svg of drawn.values()) {
       expect(svg).toStartWith("<svg");
       expect(svg).not.toMatch(/NaN|Infinity|undefined/);
@@ -170,8 +181,8 @@ describe("plots", () => {
     expect(drawn.get("distribution-v4")).toContain("inkling &amp; &lt;others&gt;");
     const count = (name: string, part: RegExp) => drawn.get(name)!.match(part)?.length ?? 0;
     const line = /aria-roledescription="line mark"/g;
-    const counts = ["distribution-v4", "growth", "swaps"].map((name) => count(name, line));
-    expect(counts).toEqual([1, 4, 2]);
+    const counts = ["distribution-v4", "growth", "pressure-http", "swaps"].map((name) => count(name, line));
+    expect(counts).toEqual([1, 4, 1, 2]);
     expect([
       count("cpu", /aria-roledescription="bar"/g),
       count("growth", /aria-roledescription="point"/g),
@@ -180,7 +191,7 @@ describe("plots", () => {
   testWithVega("nothing is drawn without figures", async () =>
     expect(
       [...(await drawPlots(RESULTS.filter(({ part }) => part === "http")))].map(([{ name }]) => name),
-    ).toEqual(["cpu"]),
+    ).toEqual(["cpu", "pressure-http"]),
   );
 });
 
@@ -194,6 +205,14 @@ describe("the report", () => {
     [
       `${V4}: inkling: CPU per request at most 1 times that of nginx + geoip2, key`,
       "**not reached** | 1.13 times",
+    ],
+    [
+      `${V4}, beside neighbours: inkling: CPU per request, 64 MB at most 1.25 times that of bare Bun.serve`,
+      "reached | 1.20 times",
+    ],
+    [
+      `${V4}, beside neighbours: inkling: CPU per request, 64 MB at most 1 times that of nginx + geoip2, key`,
+      "not measured",
     ],
     ["growth, 10×: IPv4: time per lookup at most 1.5 times that of growth, 1×", "reached | 1.35 times"],
     ["sizes of segments: geo: file to sources at most 2 times", "reached | 1.90 times"],
@@ -236,11 +255,13 @@ describe("npm run bench", () => {
   test.each([
     ["enigne", "enigne: no such part"],
     ["--quik", "Unknown option '--quik'"],
+    ["--pressure=1", "Option '--pressure' does not take an argument"],
+    ["batch --pressure", "--pressure: batch is not measured beside neighbours"],
     ["--hours=0", "--hours must be followed by a number above 0"],
     ["--minutes=x", "--minutes must be followed by a number above 0"],
     [`--against=${BENCH}`, `${BENCH} is not a checkout of Inkling`],
   ])("refuses %s", (wrong, words) => {
-    const { stderr, exitCode } = main(wrong);
+    const { stderr, exitCode } = main(...wrong.split(" "));
     expect([exitCode, stderr.toString()]).toEqual([2, expect.stringContaining(`npm run bench: ${words}`)]);
   });
   test("refuses a part that cannot compare two checkouts", () => {

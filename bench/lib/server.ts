@@ -15,6 +15,8 @@ export interface Running {
   /** Of the process that owns the port or its workers, not of a launcher. */
   readonly pid: number;
   readonly port: number;
+  /** The file of its standard error. */
+  readonly errors: string;
   /** Waits until it has ended. */
   readonly stop: () => Promise<void>;
 }
@@ -78,7 +80,7 @@ export async function startServer(
     const request = fetch(`http://127.0.0.1:${port}${path}`, { headers: AUTHORIZED, keepalive: false });
     const response = await request.catch(() => undefined); // not listening yet
     await response?.bytes();
-    if (response?.status === 200) return { pid: child.pid, port, stop };
+    if (response?.status === 200) return { pid: child.pid, port, errors, stop };
   }
 }
 

@@ -10,7 +10,8 @@ import { EmailSegment, type SegmentKind } from "@inkling/engine";
 import { randomWords } from "../../test/random.ts";
 import * as data from "../lib/data.ts";
 import { compiled, hasNpmPeers, PEERS } from "../lib/peers.ts";
-import { output } from "../lib/proc.ts";
+import { compareUnderPressure } from "../lib/pressure.ts";
+import { mainThreadNs, output } from "../lib/proc.ts";
 import { type Program, startProgram } from "../lib/program.ts";
 import { SEED, shuffle } from "../lib/random.ts";
 import type { Run } from "../lib/record.ts";
@@ -19,6 +20,8 @@ import { quantile } from "../lib/stats.ts";
 const BLOCK = 64;
 /** Points of a distribution's curve. */
 const QUANTILES = 200;
+/** Lookups in a round beside neighbours. */
+const MOST_PRESSED = 1 << 19;
 const READER = join(PEERS, "reader.mjs");
 
 /** An earlier checkout has none. */
@@ -29,6 +32,8 @@ interface Reader {
   readonly way: string;
   readonly count: number;
   readonly program: Program;
+  /** Measured beside neighbours, too. */
+  readonly isPressed?: boolean;
 }
 
 /** Ours, of each checkout and on each runtime. */
@@ -40,7 +45,13 @@ async function ourReaders(run: Run, kind: SegmentKind, values: string, count: nu
       const engine = join(checkout.root, "packages/engine", entry);
       const program = await startProgram(run, [command, READER, kind, segment, values, engine]);
       const add = (way: string, variant: string) =>
-        readers.push({ who: `inkling on ${runtime}${variant}${checkout.suffix}`, way, count, program });
+        readers.push({
+          who: `inkling on ${runtime}${variant}${checkout.suffix}`,
+          way,
+          count,
+          program,
+          isPressed: way !== "copy",
+        });
       add("answer", "");
       if (kind !== "email" && existsSync(join(checkout.root, BLOCKS)))
         add("blocks", `, in blocks of ${BLOCK}`);
@@ -82,7 +93,13 @@ async function peers(run: Run, family: "v4" | "v6", fast: number, slow: number):
     const ways = { find: "find only", fields: "with fields" };
     const more = { string: "find by MMDB_lookup_string", json: "with fields as JSON" };
     for (const [way, name] of Object.entries(run.isQuick ? ways : { ...ways, ...more }))
-      readers.push({ who: `libmaxminddb (C), ${name}`, way, count: fast, program });
+      readers.push({
+        who: `libmaxminddb (C), ${name}`,
+        way,
+        count: fast,
+        program,
+        isPressed: way === "fields",
+      });
   }
   const names = {
     maxmind: "npm maxmind",
@@ -92,7 +109,13 @@ async function peers(run: Run, family: "v4" | "v6", fast: number, slow: number):
   for (const [name, who] of hasNpmPeers(run) ? Object.entries(names).slice(0, run.size(3, 1)) : []) {
     const values = data.addressFiles(slow)[family];
     const program = await startProgram(run, ["node", READER, name, database, values]);
-    readers.push({ who: `${who}, object`, way: "fields", count: slow, program });
+    readers.push({
+      who: `${who}, object`,
+      way: "fields",
+      count: slow,
+      program,
+      isPressed: name === "maxmind",
+    });
   }
   return readers;
 }
@@ -108,6 +131,22 @@ function emailFile(segmentPath: string, count: number): string {
   const path = join(data.cacheFolder("addresses"), "emails.txt");
   writeFileSync(path, `${shuffle(emails, next).join("\n")}\n`);
   return path;
+}
+
+/** CPU time of a lookup: wall time would count the turns of the neighbour on the same core. */
+async function besideNeighbours(run: Run, what: string, readers: readonly Reader[], plot: string) {
+  const contestants = readers.map(({ who, way, count, program }) => {
+    const some = Math.min(count, MOST_PRESSED);
+    const measure = async () => {
+      await program.lookUp(way, some >> 2, BLOCK);
+      const before = mainThreadNs(program.pid);
+      await program.lookUp(way, some, BLOCK);
+      return (mainThreadNs(program.pid) - before) / some;
+    };
+    return { who, measure };
+  });
+  const order = { what, measure: "CPU per lookup", unit: "ns", rounds: run.size(5, 1), plot };
+  await compareUnderPressure(run, { ...order, contestants });
 }
 
 async function compare(run: Run, what: string, readers: readonly Reader[], plot?: string): Promise<void> {
@@ -126,6 +165,10 @@ async function compare(run: Run, what: string, readers: readonly Reader[], plot?
   for (const [who, values] of plot === undefined ? [] : blocks) {
     const points = shares.map((share) => [quantile(values, share), share] as const);
     run.add({ type: "series", plot: plot!, who, points });
+  }
+  if (run.hasPressure && plot !== undefined) {
+    const pressed = readers.filter(({ isPressed }) => isPressed);
+    await besideNeighbours(run, what, pressed, plot.replace("distribution", "pressure"));
   }
   for (const { who, program } of readers) {
     if (plot === "distribution-v4") run.note(`${who}: ${program.version}`);

@@ -17,6 +17,7 @@ import {
   PEERS,
   versionOf,
 } from "../lib/peers.ts";
+import { compareUnderPressure } from "../lib/pressure.ts";
 import { privateMemory, SERVER_CORE } from "../lib/proc.ts";
 import type { Run } from "../lib/record.ts";
 import { AUTHORIZED, freePort, type Running, startInkling, startServer, TOKEN } from "../lib/server.ts";
@@ -26,6 +27,7 @@ import { startNginx } from "../peers/nginx.ts";
 const PATH = "/v1/ip-intel/geolocate/";
 const WHAT = "geolocate, random IPv4";
 const HALF = `${WHAT}, at half of capacity`;
+const CPU = "CPU per request";
 const RATE = "requests on one core";
 
 interface Server {
@@ -35,6 +37,8 @@ interface Server {
   readonly paths: string;
   /** Measured at half of capacity, too. */
   readonly isPaced?: boolean;
+  /** A variant of another, with an access log or the like: not measured beside neighbours. */
+  readonly isVariant?: boolean;
 }
 
 async function startOurs(run: Run, paths: string, withEvidence: string): Promise<Server[]> {
@@ -46,8 +50,8 @@ async function startOurs(run: Run, paths: string, withEvidence: string): Promise
     const running = await start({ INKLING_LOG_LEVEL: "info" });
     add("", { running, paths, isPaced: true });
     if (run.isQuick) continue;
-    add(", access log", { running: await start({}), paths });
-    add(", with evidence", { running, paths: withEvidence });
+    add(", access log", { running: await start({}), paths, isVariant: true });
+    add(", with evidence", { running, paths: withEvidence, isVariant: true });
   }
   return servers;
 }
@@ -62,6 +66,7 @@ async function startPeers(run: Run, paths: string, bytes: number, headers: Heade
         running: await startNginx(run, kind, module),
         paths,
         isPaced,
+        isVariant: kind === "guarded",
       });
     await start("", "bare", !run.isQuick);
     await start(", key, same members and headers", "alike");
@@ -99,7 +104,7 @@ async function underFullLoad(run: Run, servers: readonly Server[]): Promise<void
     const measure = async () => {
       const { cpu, rate, clientShare } = await fullLoad(running, paths, run.size(2, 1));
       return {
-        "CPU per request, µs": cpu,
+        [`${CPU}, µs`]: cpu,
         [`${RATE}, /s`]: rate,
         "wrk's share of its core, %": clientShare * 100,
       };
@@ -109,6 +114,15 @@ async function underFullLoad(run: Run, servers: readonly Server[]): Promise<void
   await run.alternate(contestants, run.size(7, 1));
   for (const { who, running } of servers)
     run.row(WHAT, who, "private memory after the load, MB", [privateMemory(running.pid)]);
+}
+
+async function besideNeighbours(run: Run, servers: readonly Server[]): Promise<void> {
+  const contestants = servers.map(({ who, running, paths }) => {
+    const measure = async () => (await fullLoad(running, paths, run.size(2, 1))).cpu;
+    return { who, measure };
+  });
+  const order = { what: WHAT, measure: CPU, unit: "µs", rounds: run.size(5, 1), plot: "pressure-http" };
+  await compareUnderPressure(run, { ...order, contestants });
 }
 
 /** Requests at half of the rate that each server reached under full load. */
@@ -158,6 +172,10 @@ export async function measureHttp(run: Run): Promise<void> {
     servers.push(...(await startPeers(run, paths, size, headers)));
   }
   await underFullLoad(run, servers);
+  if (run.hasPressure) {
+    const compared = servers.filter(({ isVariant }) => !isVariant);
+    await besideNeighbours(run, compared);
+  }
   await atHalf(
     run,
     servers.filter(({ isPaced }) => isPaced),

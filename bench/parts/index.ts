@@ -1,6 +1,7 @@
 // index.ts: the parts of the suite in the order that they run in: with --quick there is time for the first ones.
 
 import type { Part } from "../lib/record.ts";
+import { measureAllocations } from "./allocations.ts";
 import { measureBatch } from "./batch.ts";
 import { measureBuild } from "./build.ts";
 import { measureChannel } from "./channel.ts";
@@ -21,6 +22,7 @@ export const COMPARABLE: readonly Part[] = [
     name: "engine",
     title: "Lookups in process",
     limitSeconds: 420,
+    pressureSeconds: 300,
     quickSeconds: 12,
     measure: measureEngine,
   },
@@ -28,6 +30,7 @@ export const COMPARABLE: readonly Part[] = [
     name: "http",
     title: "Single lookups over HTTP",
     limitSeconds: 420,
+    pressureSeconds: 480,
     quickSeconds: 17,
     measure: measureHttp,
   },
@@ -51,5 +54,12 @@ export const PARTS: readonly Part[] = [
   { name: "growth", title: "Growth", limitSeconds: 600, measure: measureGrowth },
   { name: "swap", title: "Swaps under load", limitSeconds: 600, measure: measureSwap },
   { name: "group", title: "A group of hosts", limitSeconds: 900, measure: measureGroup },
+  {
+    name: "allocations",
+    title: "What a request allocates",
+    limitSeconds: 420,
+    pressureSeconds: 300,
+    measure: measureAllocations,
+  },
   { name: "soak", title: "Endurance", limitSeconds: 600, isOnlyNamed: true, measure: measureSoak },
 ];

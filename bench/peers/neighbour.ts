@@ -1,0 +1,26 @@
+// neighbour.ts: another tenant of the machine: streams through its memory, so that the caches hold its data instead.
+//
+// run  bun neighbour.ts MEGABYTES
+// out  "ready" once its memory is there; at SIGTERM a line of JSON: gigabytes read since then, and written as many; seconds
+
+const DOUBLES_A_LINE = 8;
+const memory = new Float64Array((Number(process.argv[2]) * 1e6) / Float64Array.BYTES_PER_ELEMENT).fill(1);
+
+/** Reads and writes one number of every cache line, in order. */
+function pass(): void {
+  for (let i = 0; i < memory.length; i += DOUBLES_A_LINE) memory[i]! += 1;
+}
+
+let [passes, isOver] = [0, false];
+process.once("SIGTERM", () => {
+  isOver = true;
+});
+process.stdout.write("ready\n");
+const from = performance.now();
+while (!isOver) {
+  pass();
+  passes++;
+  await new Promise(setImmediate); // a signal is delivered between two passes
+}
+const seconds = (performance.now() - from) / 1000;
+process.stdout.write(`${JSON.stringify({ gigabytes: (passes * memory.byteLength) / 1e9, seconds })}\n`);
