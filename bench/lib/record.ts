@@ -79,7 +79,7 @@ export interface Part {
   readonly limitSeconds: number;
   /** How much longer it may take with --pressure; absent: it is not measured beside neighbours. */
   readonly pressureSeconds?: number;
-  /** Left out unless it is named: it takes hours. */
+  /** Left out unless it is named: it takes hours, or explains figures of other parts. */
   readonly isOnlyNamed?: true;
   /** How long it takes with --quick; absent: left out then unless named. */
   readonly quickSeconds?: number;

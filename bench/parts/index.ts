@@ -59,6 +59,7 @@ export const PARTS: readonly Part[] = [
     title: "What a request allocates",
     limitSeconds: 420,
     pressureSeconds: 300,
+    isOnlyNamed: true,
     measure: measureAllocations,
   },
   { name: "soak", title: "Endurance", limitSeconds: 600, isOnlyNamed: true, measure: measureSoak },
