@@ -36,7 +36,7 @@ const X4BNET = {
   maxBytes: 16 * MIB,
 } as const;
 
-/** Where a VPN operator's programs connect to, asked monthly by gluetun. Most leave from the same address. */
+/** Where a VPN operator's programs connect to, asked by gluetun every month or two. Most leave from the same address. */
 const gluetun = (operator: string, title: string, file: string, least: number, most: number): Feed => ({
   id: `${operator}-servers`,
   sets: "is_proxy",
