@@ -288,6 +288,7 @@ describe("segments", () => {
     expect((await errorOf(() => chosen(dataDir, name))).message).toBe(
       `release ${name} was made by another version of Inkling: reputation: ${verdicts[0]!.problem}`,
     );
+    expect((await errorOf(() => verifyRelease(dataDir, name))).damaged).toEqual([]); // fetching it again would not help
     const { hint } = await errorOf(() => openServable(dataDir));
     expect(hint).toMatch(/another version of Inkling .*data update`$/);
     dropBrokenSegments(dataDir);

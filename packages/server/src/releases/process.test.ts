@@ -69,8 +69,12 @@ test("a release is not sound when its segment is gone, and not known to be while
     isPassing: false,
     message: expect.stringContaining("is not there"),
   });
+  const path = join(temp, `segments/${sha256}.seg`);
+  writeFileSync(path, new Uint8Array(100));
+  expect(await errorOf()).toMatchObject({ isPassing: false, damaged: [`segments/${sha256}.seg`] });
+  rmSync(path);
   // What Linux answers to reading this file is what it answers to reading a bad sector: EIO.
-  symlinkSync("/proc/self/mem", join(temp, `segments/${sha256}.seg`));
+  symlinkSync("/proc/self/mem", path);
   writeFileSync(join(temp, `segments/${sha256}.verified`), "");
   if (process.platform === "linux") {
     const faults = { isPassing: true, isUnreadable: true };
