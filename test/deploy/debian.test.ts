@@ -21,7 +21,7 @@ import { executableFolder, run } from "../published-packages.ts";
 import { temporaryFolder } from "../release.ts";
 import { FULL } from "../share.ts";
 
-setDefaultTimeout(900_000);
+setDefaultTimeout(3_600_000);
 
 const ROOT = resolve(import.meta.dir, "../..");
 const UNIT = readFileSync(join(ROOT, "deploy/systemd/inkling.service"), "utf8");

@@ -13,7 +13,7 @@ import { FULL } from "../share.ts";
 import { until } from "../until.ts";
 import { Image, mayRunContainers } from "./container-image.ts";
 
-setDefaultTimeout(900_000);
+setDefaultTimeout(3_600_000);
 
 const PAGE = readFileSync(resolve(import.meta.dir, "../../docs/install.md"), "utf8");
 const [, OPTIONS = "", NAME = ""] =
@@ -89,7 +89,7 @@ describe.if(FULL)("Docker", () => {
           return (await inspect(id, ".State.Health.Status")) === "healthy";
         });
       const stop = async (id: string) => {
-        await docker("stop", "--time", "20", id);
+        await docker("stop", "-t", "20", id);
         return inspect(id, ".State.ExitCode");
       };
       const status = async (key: string) => {
