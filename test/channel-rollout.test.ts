@@ -14,6 +14,7 @@ import { hostname, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { currentName, lockDataFolder } from "@inkling/release-store";
 import { rolloutSlot } from "@inkling/release-store/channel";
+import { SQL } from "bun";
 import { runHere } from "../packages/cli/src/program.testing.ts";
 import { fetch } from "./checked-fetch.ts";
 import { freePort } from "./ports.ts";
@@ -170,7 +171,8 @@ test("reports in the folder of the channel: a promotion stops, is forced, goes b
 
 test("reports in PostgreSQL: the same, and none in the folder", async () => {
   postgres = await Postgres.create();
-  const group = new Group("postgres", { INKLING_DATABASE_URL: await postgres.freshDatabase() });
+  const url = await postgres.freshDatabase();
+  const group = new Group("postgres", { INKLING_DATABASE_URL: url });
   await group.init();
   await group.publish();
   const one = await group.start("one", [0, 10]);
@@ -186,6 +188,11 @@ test("reports in PostgreSQL: the same, and none in the folder", async () => {
   // It waits until the server has the release, which takes longer than one look.
   expect(await group.channel("promote", "--watch", "100")).toMatchObject({ code: 0 });
   expect(existsSync(join(group.store, "reports"))).toBe(false);
+  // One that is killed leaves its row: after seconds it counts as silent.
+  await using sql = new SQL(url, { max: 1 });
+  await sql`INSERT INTO inkling_hosts (id, confirmed_at, hosts, alone_ms, report)
+    SELECT 'killed', confirmed_at - 12000, 1, 0, REPLACE(report, ${one.id}, ${crypto.randomUUID()}) FROM inkling_hosts`;
+  expect(counts(await group.status())).toEqual({ ready: 1, failed: 1, waiting: 0 });
   await postgres.stop();
   const lost = await group.channel("promote", "--percent", "100");
   expect(lost).toMatchObject({ code: 0 }); // no more servers than before: nothing is read

@@ -8,7 +8,7 @@ export * from "./keys/key-input.ts";
 export * from "./keys/keyring.ts";
 export { holdsMadeKeys, readKeySnapshot } from "./keys/snapshot.ts";
 export * from "./keys/token.ts";
-export { hostJson, type ListedHost, listHosts } from "./leases/hosts.ts";
+export { HOST_SILENT_MS, hostJson, type ListedHost, listHosts } from "./leases/hosts.ts";
 export type { Geolocation } from "./lookup/answer-schemas.ts";
 export { problemOf } from "./lookup/failures.ts";
 export { SANDBOX_ADDRESSES, SANDBOX_DOMAINS, SANDBOX_PROBLEMS } from "./lookup/sandbox-tables.ts";

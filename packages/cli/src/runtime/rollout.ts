@@ -10,7 +10,7 @@ import {
   rolloutOf,
   type Statement,
 } from "@inkling/release-store/channel";
-import { listHosts } from "@inkling/server";
+import { HOST_SILENT_MS, listHosts } from "@inkling/server";
 import { databaseFile, type Settings } from "../config/settings.ts";
 import { CliError } from "../terminal/errors.ts";
 import { channelOf } from "./channel.ts";
@@ -32,7 +32,8 @@ export async function readRollout(
   const reports: AgedReport[] = [];
   if (databaseFile(settings) === undefined) {
     const hosts = await withExistingStore(settings, (store) => listHosts(store.tables));
-    for (const { report, ageMs } of hosts) if (report) reports.push({ report, ageMs });
+    for (const { report, ageMs } of hosts)
+      if (report) reports.push({ report, ageMs, silentMs: HOST_SILENT_MS });
   }
   const store = openStore(base, env);
   if (store !== undefined) {

@@ -118,6 +118,12 @@ test.each<[string, Partial<HostReport>, number, "ready" | "failed" | "waiting" |
   expect([...failed, ...waiting].map((each) => each.why)).toEqual(why as string[]);
 });
 
+test("a server that reports more often is silent sooner", () => {
+  const aged = { report: report(inside[0]!), ageMs: 12_000 };
+  expect(rolloutOf(statement, [aged]).ready).toHaveLength(1);
+  expect(rolloutOf(statement, [{ ...aged, silentMs: 10_000 }]).failed).toHaveLength(1);
+});
+
 describe("stops", () => {
   const of = (ready: number, failed: number, waiting: number) => {
     const some = (n: number) => Array.from({ length: n }, () => ({ name: "a", why: "b" }));

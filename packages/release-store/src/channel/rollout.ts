@@ -19,6 +19,8 @@ const LEAST_READY = 0.9;
 export interface AgedReport {
   readonly report: HostReport;
   readonly ageMs: number;
+  /** After so long it is silent; by default that of servers that write a file once a minute. */
+  readonly silentMs?: number;
 }
 
 interface Troubled {
@@ -39,13 +41,13 @@ export function rolloutOf(statement: Statement, reports: readonly AgedReport[]):
   const ready: string[] = [];
   const failed: Troubled[] = [];
   const waiting: Troubled[] = [];
-  for (const { report, ageMs } of newest(reports)) {
+  for (const { report, ageMs, silentMs = SILENT_MS } of newest(reports)) {
     const { name, channel, refused, reasons, server_id } = report;
     if (server_id === null || channel?.name !== statement.channel || ageMs > GONE_MS) continue;
     const release = statement.release.name;
     if (releaseFor(statement, server_id).name !== release) continue;
     const isTaken = channel.release === release && (report.pinned || report.release?.name === release);
-    if (ageMs > SILENT_MS) {
+    if (ageMs > silentMs) {
       failed.push({ name, why: `no report for ${Math.round(ageMs / 1_000)} s` });
     } else if (refused === release) failed.push({ name, why: "refuses it as unsound" });
     else if (!report.ready) failed.push({ name, why: `not ready: ${reasons.join("; ")}` });

@@ -9,20 +9,27 @@ import type { EpochMs, Key, KeyId } from "../keys/key.ts";
 import { CELL_COUNTS, type CellIndex, countedAt } from "../limits/cells.ts";
 import { type LeasedCells, MOST_SHARE } from "../limits/leased-cells.ts";
 import { limitsOf } from "../limits/token-bucket.ts";
-import { aloneOf, type LeaseGrant, type LeaseWish, SILENT_MS } from "./group.ts";
-import { type Demand, follow, noDemand, quotaReserve, rateReserve, refillAlone, wantedOf } from "./size.ts";
+import { aloneOf, type LeaseGrant, type LeaseWish, type Receipt, SILENT_MS } from "./group.ts";
+import {
+  type Demand,
+  follow,
+  isLowOn,
+  noDemand,
+  quotaReserve,
+  rateReserve,
+  refillAlone,
+  type Wanted,
+  wantedOf,
+} from "./size.ts";
 
 export interface LeaseRequest {
-  /** Time of the last answer that was received, and the `among` in it. */
-  readonly confirmed: { readonly at: EpochMs; readonly among: number } | undefined;
+  readonly confirmed: Receipt | undefined;
   readonly wishes: readonly LeaseWish[];
 }
 
 export interface LeaseAnswer {
   /** Of the database's clock. */
   readonly now: EpochMs;
-  /** UTC, as "2026-06-01". */
-  readonly day: string;
   /** Of the group. */
   readonly hosts: number;
   /** This host's part of the rates while it is alone is one of so many. */
@@ -49,6 +56,8 @@ class Holding {
   share = 0;
   /** After the last tick alone. */
   ticked = 0;
+  /** Ns that it refilled alone since the last request: an answer to that comes late, and gives so much less. */
+  refilled = 0;
   rateRefused = 0;
   quotaRefused = 0;
   /** Of the quota's day. */
@@ -159,14 +168,18 @@ export class LeaseBook {
     return isChanged;
   }
 
-  /** What the keys in use want. It counts as sent: `accept` the answer, or nothing. */
+  /** What the keys in use want; nothing when none of them needs it now. It counts as sent: `accept` the answer, or nothing. */
   request(): LeaseRequest {
     const cells = this.cells();
-    const wishes: LeaseWish[] = [];
+    const wanted: [KeyId, Holding, rate: number, quota: number][] = [];
+    let isDue = false;
     for (const [keyId, holding] of this.holdings) {
-      const wish = this.wishOf(keyId, holding, cells);
-      if (wish !== undefined) wishes.push(wish);
+      const { wantRate, wantQuota, needs } = this.lookAt(keyId, holding, cells);
+      isDue ||= needs === "now";
+      if (needs !== "nothing") wanted.push([keyId, holding, wantRate, wantQuota]);
     }
+    // Keys that can wait go with the others: a second round trip costs more than a row.
+    const wishes = isDue ? wanted.map((one) => this.askFor(...one, cells)) : [];
     return { confirmed: this.confirmed, wishes };
   }
 
@@ -186,7 +199,7 @@ export class LeaseBook {
   }
 
   /** Puts an answer into the cells. */
-  accept({ now, day, hosts, among, grants, short }: LeaseAnswer, elapsed: number): void {
+  accept({ now, hosts, among, grants, short }: LeaseAnswer, elapsed: number): void {
     const cells = this.cells();
     this.confirmed = { at: now, among };
     this.hosts = hosts;
@@ -200,13 +213,14 @@ export class LeaseBook {
       holding.isNew = false;
       if (rate !== undefined) {
         holding.alone = rate.alone;
-        cells.addBalance(holding.cell, rate.grant * holding.each);
-        holding.balance += rate.grant * holding.each;
+        const more = Math.max(0, rate.grant * holding.each - holding.refilled);
+        cells.addBalance(holding.cell, more);
+        holding.balance += more;
       }
       if (quota === undefined) continue;
-      if (holding.day !== day) {
+      if (holding.day !== quota.day) {
         if (holding.day !== undefined) cells.turnDay(holding.cell);
-        holding.day = day;
+        holding.day = quota.day;
         holding.used = quota.used;
       }
       if (quota.grant > 0) {
@@ -229,48 +243,53 @@ export class LeaseBook {
       const most = holding.alone ?? aloneOf({ rate, burst }, this.among);
       const before = Math.max(holding.balance, holding.ticked, cells.balanceOf(cell)) / each;
       const more = refillAlone(before, elapsed - from, rate / this.among, most) * each;
+      holding.refilled += more;
       holding.ticked = more > 0 ? cells.addBalance(cell, more) : cells.balanceOf(cell);
       holding.balance = holding.ticked;
     }
   }
 
-  private wishOf(keyId: KeyId, holding: Holding, cells: LeasedCells): LeaseWish | undefined {
+  /** What a key wants, and whether it can wait. */
+  private lookAt(keyId: KeyId, holding: Holding, cells: LeasedCells) {
     const { burst, each, quota, rateDemand, quotaDemand } = holding;
     holding.looks++;
+    holding.refilled = 0;
     const isUsed = this.look(holding, cells);
     const isShort = this.short.has(keyId);
     const { hosts } = this;
-    const wantRate =
-      each === 0
-        ? 0
-        : wantedOf({
-            held: holding.balance / each,
-            demand: rateDemand,
-            most: burst,
-            reserve: Math.min(rateReserve(burst, hosts), burst),
-            isShort,
-          });
-    const wantQuota =
-      quota === undefined
-        ? 0
-        : wantedOf({
-            held: holding.share,
-            demand: quotaDemand,
-            most: Math.min(quota, MOST_SHARE),
-            reserve: Math.min(quotaReserve(quota, hosts), quota),
-            isShort,
-          });
+    const rate: Wanted = {
+      held: each === 0 ? 0 : holding.balance / each,
+      demand: rateDemand,
+      most: burst,
+      reserve: Math.min(rateReserve(burst, hosts), burst),
+      isShort,
+    };
+    const wantRate = each === 0 ? 0 : wantedOf(rate);
+    const share: Wanted = {
+      held: holding.share,
+      demand: quotaDemand,
+      most: Math.min(quota ?? 0, MOST_SHARE),
+      reserve: Math.min(quotaReserve(quota ?? 0, hosts), quota ?? 0),
+      isShort,
+    };
+    const wantQuota = quota === undefined ? 0 : wantedOf(share);
     const isWanted = wantRate !== 0 || wantQuota !== 0;
-    if (
-      !holding.isNew &&
-      !(isWanted && (isUsed || isShort || holding.looks >= LOOKS)) &&
-      !(isUsed && holding.looks >= LOOKS)
-    ) {
-      return undefined;
-    }
+    const isLow = (wantRate > 0 && isLowOn(rate)) || (wantQuota > 0 && isLowOn(share));
+    const isLate = holding.looks >= LOOKS && (isUsed || isWanted);
+    const isNow = holding.isNew || (isWanted && isShort) || (isUsed && isLow) || isLate;
+    return { wantRate, wantQuota, needs: isNow ? "now" : isWanted && isUsed ? "some" : "nothing" } as const;
+  }
+
+  private askFor(
+    keyId: KeyId,
+    holding: Holding,
+    wantRate: number,
+    wantQuota: number,
+    cells: LeasedCells,
+  ): LeaseWish {
     holding.looks = 0;
     // What is given back is gone from here before the group has it, and does not return when the answer is lost.
-    if (wantRate < 0) holding.balance = cells.addBalance(holding.cell, wantRate * each);
+    if (wantRate < 0) holding.balance = cells.addBalance(holding.cell, wantRate * holding.each);
     if (wantQuota < 0) holding.share = cells.addShare(holding.cell, wantQuota);
     return this.wish(keyId, holding, Math.max(0, wantRate), Math.max(0, wantQuota));
   }

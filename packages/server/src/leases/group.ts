@@ -36,6 +36,12 @@ export interface GroupHost {
   readonly aloneMs: number;
 }
 
+/** The last answer that a host has received: its time, and the `among` in it. */
+export interface Receipt {
+  readonly at: number;
+  readonly among: number;
+}
+
 /** How long a host may have been alone until now, divided by the number of hosts. */
 const aloneMsOf = ({ confirmedAt, hosts, aloneMs }: GroupHost, now: number) =>
   aloneMs + Math.max(0, now - (confirmedAt + SILENT_MS)) / hosts;
@@ -45,8 +51,9 @@ const aloneMsOf = ({ confirmedAt, hosts, aloneMs }: GroupHost, now: number) =>
  * It received that answer at some moment from `at` to now, and was not alone for SILENT_MS after it: what it was alone at
  * most is found at the first or the last of these moments. No time counts twice.
  */
-export function confirmHost(before: GroupHost, at: number, hosts: number, now: number): GroupHost {
-  if (at <= before.confirmedAt) return before;
+export function confirmHost(before: GroupHost, receipt: Receipt | undefined, now: number): GroupHost {
+  if (receipt === undefined || receipt.at <= before.confirmedAt) return before;
+  const { at, among: hosts } = receipt;
   const since = Math.max(0, now - (at + SILENT_MS)) / hosts;
   const aloneMs = Math.max(aloneMsOf(before, now), aloneMsOf(before, at) + since);
   return { id: before.id, confirmedAt: at, hosts, aloneMs: aloneMs - since };
@@ -65,6 +72,29 @@ export function shareAmong(host: HostId, members: readonly GroupHost[]): number 
   // 1e-9: in a settled group what is free is one of the members' equal shares, but for rounding.
   const among = free > 1e-9 ? Math.min(NO_SHARE, Math.ceil(1 / free - 1e-9)) : NO_SHARE;
   return Math.max(members.length, among);
+}
+
+/** Those that are not gone; this host as it is now. */
+export const membersOf = (hosts: readonly GroupHost[], own: GroupHost, now: number): GroupHost[] => [
+  ...hosts.filter(({ id, confirmedAt }) => id !== own.id && confirmedAt > now - GONE_MS),
+  own,
+];
+
+/**
+ * The row of a host that joins, or whose share becomes larger: its receipt of that may never be known. One host after
+ * another: two that do it at once would not see each other's.
+ */
+export function joinedHost(
+  id: HostId,
+  hosts: readonly GroupHost[],
+  receipt: Receipt | undefined,
+  now: number,
+): GroupHost {
+  const before = hosts.find((host) => host.id === id);
+  // One that was there before may still be alone, as far as the others know.
+  const joining = { id, confirmedAt: now, hosts: hosts.length + 1, aloneMs: 0 };
+  const own = before === undefined ? joining : confirmHost(before, receipt, now);
+  return { ...own, hosts: Math.min(own.hosts, shareAmong(id, membersOf(hosts, own, now))) };
 }
 
 /** The group, at one moment. */
@@ -221,7 +251,13 @@ export interface LeaseWish {
 export interface LeaseGrant {
   readonly keyId: KeyId;
   readonly rate?: { readonly grant: number; readonly alone: number };
-  readonly quota?: { readonly grant: number; readonly used: number; readonly left: number };
+  readonly quota?: {
+    /** UTC, by the database's clock, as "2026-06-01". */
+    readonly day: string;
+    readonly grant: number;
+    readonly used: number;
+    readonly left: number;
+  };
 }
 
 /** What the database holds of one key. */
@@ -242,15 +278,15 @@ export function exchangeKey(
   base: number,
 ): { state: KeyState; grant: LeaseGrant; isShort: boolean } {
   const rates = rate && exchangeRate(before?.rate, rate, { host, ...rate }, group);
-  const quotas =
-    quota && exchangeQuota(before?.quota, quota.quota, { host, ...quota }, dayOf(group.now), base);
+  const day = dayOf(group.now);
+  const quotas = quota && exchangeQuota(before?.quota, quota.quota, { host, ...quota }, day, base);
   const lacks = (wanted: number, grant: number | undefined) => isInUse && wanted > (grant ?? wanted);
   return {
     state: { rate: rates?.state, quota: quotas?.state },
     grant: {
       keyId,
       ...(rates && { rate: { grant: rates.grant, alone: rates.alone } }),
-      ...(quotas && { quota: { grant: quotas.grant, used: quotas.used, left: quotas.left } }),
+      ...(quotas && { quota: { day, grant: quotas.grant, used: quotas.used, left: quotas.left } }),
     },
     isShort: lacks(rate?.want ?? 0, rates?.grant) || lacks(quota?.want ?? 0, quotas?.grant),
   };

@@ -1,5 +1,5 @@
-// holder.ts: keeps this host's leases: an exchange with the group every 250 ms for the keys in use, and at least every half
-// second in all.
+// holder.ts: keeps this host's leases: a look every 250 ms, and an exchange with the group when a key needs it: after each look while
+// demand shifts or the limit is short, after every other one while it is steady, and at least after every third.
 //
 // err  none: without the database the book does what a host alone may do; `state` and onAlone report it
 
@@ -28,8 +28,8 @@ interface LeaseHolderOptions {
 
 /** Longest wait of keys that are new for their first lease: without it their first requests would be refused. */
 const FIRST_LEASE_MS = 1_000;
-/** Without a key in use, so that the group knows that this host is there. */
-const LEAST_LOOKS = 2;
+/** Without a key that needs it, so that the group knows that this host is there. */
+const LEAST_LOOKS = 3;
 
 export class LeaseHolder {
   private readonly options: LeaseHolderOptions;
@@ -99,17 +99,18 @@ export class LeaseHolder {
     const { book, source, onHosts } = this.options;
     const request = book.request();
     if (request.wishes.length === 0 && ++this.looks < LEAST_LOOKS) return;
-    this.looks = 0;
     try {
       const answer = await source.exchange(request, this.reportHost?.());
       this.clockOffsetMs = (this.options.now ?? Date.now)() - answer.now;
       const before = book.hosts;
       book.accept(answer, this.elapsed());
       this.failures = 0;
+      this.looks = 0;
       this.report(false);
       if (answer.hosts !== before) onHosts?.(answer.hosts);
     } catch (error) {
       this.failures++;
+      this.looks = LEAST_LOOKS;
       this.reason = error instanceof Error ? error.message : String(error);
     }
   }

@@ -9,8 +9,8 @@ import type { Tables } from "../store/tables.ts";
 import { GONE_MS, type HostId } from "./group.ts";
 import { CLOCK } from "./tables.ts";
 
-/** Hosts write at least every half second. */
-const SILENT_MS = 10_000;
+/** Hosts write about once a second. */
+export const HOST_SILENT_MS = 10_000;
 
 /** unknown: it runs an earlier version, which reports nothing. */
 export const HOST_STATES = ["ready", "not-ready", "silent", "unknown"] as const;
@@ -46,7 +46,8 @@ export function listed(
   report: HostReport | undefined,
 ): ListedHost {
   const ageMs = Math.max(0, now - contactAt);
-  const state = ageMs > SILENT_MS ? "silent" : !report ? "unknown" : report.ready ? "ready" : "not-ready";
+  const state =
+    ageMs > HOST_SILENT_MS ? "silent" : !report ? "unknown" : report.ready ? "ready" : "not-ready";
   return { id, state, contactAt, ageMs, report };
 }
 

@@ -27,7 +27,7 @@ export function follow(demand: Demand, used: number, refused: number, looks = 1)
   if (demand.idleLooks >= IDLE_LOOKS) demand.perLook = 0;
 }
 
-interface Holding {
+export interface Wanted {
   readonly held: number;
   readonly demand: Demand;
   /** At most so much is held. */
@@ -38,12 +38,18 @@ interface Holding {
 }
 
 /** @returns how much more is wanted; below 0: how much can be given back */
-export function wantedOf({ held, demand, most, reserve, isShort }: Holding): number {
+export function wantedOf({ held, demand, most, reserve, isShort }: Wanted): number {
   const isIdle = demand.idleLooks >= IDLE_LOOKS;
   const needed = Math.ceil(EXCHANGES_HELD * demand.perLook);
   const target = Math.min(most, isIdle && isShort ? 0 : Math.max(needed, isShort ? 1 : reserve));
   if (held < target) return Math.ceil(target - held);
   return held > 2 * target || (isShort && held > target) ? Math.ceil(target - held) : 0;
+}
+
+/** Would it not last until the look after the next? */
+export function isLowOn({ held, demand, most, reserve }: Wanted): boolean {
+  const target = Math.min(most, Math.max(EXCHANGES_HELD * demand.perLook, reserve));
+  return held <= target / 2;
 }
 
 /** For the first request after a pause: an eighth of the burst for all hosts together, but one at least. */

@@ -1,41 +1,35 @@
-// tables.ts: a host's exchange with its group, in the tables of the store.
+// tables.ts: the rows of a group, in the tables of the store.
 //
-// in   what the host's keys want
-// out  what they get; the state of each key is changed under the lock of its row, so that hosts take turns
-// err  StoreError: nothing was given, or it is unknown: the host then acts as if nothing was
-// cost one transaction of 7 statements for 500 keys; 3 ms on the same machine
+// err  StoreError: nothing was written, or it is unknown
+// cost a statement to read and one to write, each a transaction of its own: no lock is held between two round trips
+//
+// Hosts cannot wait for each other in a ring: a write locks this host's own row, then keys in their order; only one host at
+// a time joins, it locks no keys, and leaves rows of hosts alone that are locked.
 
-import type { TransactionSQL } from "bun";
-import { dayOf } from "../keys/day.ts";
+import type { SQL } from "bun";
 import { type KeyId, SCOPES } from "../keys/key.ts";
-import { ROWS_AT_ONCE, type Tables } from "../store/tables.ts";
+import type { Tables } from "../store/tables.ts";
 import type { LeaseAnswer, LeaseRequest } from "./book.ts";
-import {
-  confirmHost,
-  exchangeKey,
-  GONE_MS,
-  type Group,
-  type GroupHost,
-  type HostId,
-  type KeyState,
-  type LeaseGrant,
-  type LeaseWish,
-  shareAmong,
-} from "./group.ts";
+import { exchangeLeases, type GroupRows, type KeyWrite, type LeaseRows } from "./exchange.ts";
+import { GONE_MS, type GroupHost, type HostId, type KeyState } from "./group.ts";
 
-/** Any number: what hosts lock that join or leave. */
+/** Any number: what hosts lock that join. */
 const MEMBERS_LOCK = 0x696e6b6d;
-/** A host that is stopped in the middle must not keep the others waiting. */
-const PATIENCE = "SET LOCAL lock_timeout = 1000; SET LOCAL idle_in_transaction_session_timeout = 1000";
+/** For rows that somebody else has locked, in ms. */
+const PATIENCE = "set_config('lock_timeout', '1000', true)";
 /** Other hosts give back what they do not use of a key for so long after one lacked it. */
 const SHORT_MS = 3_000;
 export const CLOCK = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
 
-interface Step {
-  readonly group: Group;
-  readonly among: number;
-  readonly short: readonly KeyId[];
-}
+type HostRow = readonly [id: HostId, confirmedAt: number, hosts: number, aloneMs: number];
+type KeyRow = readonly [id: KeyId, version: number, state: KeyState];
+
+const hostOf = ([id, confirmedAt, hosts, aloneMs]: HostRow): GroupHost => ({
+  id,
+  confirmedAt,
+  hosts,
+  aloneMs,
+});
 
 export class LeaseTables {
   private readonly tables: Tables;
@@ -47,133 +41,89 @@ export class LeaseTables {
   }
 
   /** @param report of this host, for the others to see */
-  async exchange({ confirmed, wishes }: LeaseRequest, report?: string): Promise<LeaseAnswer> {
-    const grants: LeaseGrant[] = [];
-    let last: Step | undefined;
-    for (let at = 0; at === 0 || at < wishes.length; at += ROWS_AT_ONCE) {
-      const some = wishes.slice(at, at + ROWS_AT_ONCE);
-      last = await this.tables.write(async (tx) => {
-        await tx.unsafe(PATIENCE);
-        await this.confirm(tx, confirmed, report ?? null);
-        return this.give(tx, some, grants);
-      }, false);
-    }
-    const { among, group, short } = last!; // there was one step at least
-    const { now, members } = group;
-    return { now, day: dayOf(now), hosts: members.length, among, grants, short: new Set(short) };
+  exchange(request: LeaseRequest, report?: string): Promise<LeaseAnswer> {
+    return exchangeLeases(this.rows(report), this.host, request);
   }
 
   /** Gives everything back, and leaves the group. */
-  async leave({ confirmed, wishes }: LeaseRequest): Promise<void> {
-    await this.exchange({ confirmed, wishes });
-    await this.tables.write(async (tx) => {
-      await tx`DELETE FROM inkling_hosts WHERE id = ${this.host}`;
-    }, false);
+  async leave(request: LeaseRequest): Promise<void> {
+    await this.exchange(request);
+    await this.tables.writeOnce((sql) => sql`DELETE FROM inkling_hosts WHERE id = ${this.host}`);
   }
 
-  private async confirm(
-    tx: TransactionSQL,
-    confirmed: LeaseRequest["confirmed"],
-    report: string | null,
-  ): Promise<void> {
-    if (confirmed !== undefined) {
-      const { at, among } = confirmed;
-      const [row] = await readHosts(tx, this.host);
-      if (row !== undefined) {
-        const { confirmedAt, hosts: count, aloneMs } = confirmHost(row, at, among, row.now);
-        await tx`UPDATE inkling_hosts SET confirmed_at = ${confirmedAt}, hosts = ${count}, alone_ms = ${aloneMs},
-          report = ${report} WHERE id = ${this.host}`;
-        return;
-      }
-      // It was held to be gone: it joins again.
-    }
-    // One after another: two that join at once must see each other.
-    await tx`SELECT pg_advisory_xact_lock(${MEMBERS_LOCK})`;
-    const clock = tx.unsafe(CLOCK);
-    await tx`DELETE FROM inkling_hosts WHERE id <> ${this.host} AND confirmed_at < ${clock} - ${GONE_MS}`;
-    // One that was there before may still be alone, as far as the others know.
-    await tx`INSERT INTO inkling_hosts (id, confirmed_at, hosts, alone_ms, report)
-      SELECT ${this.host}, ${clock}, COUNT(*) + 1, 0, CAST(${report} AS TEXT) FROM inkling_hosts
-      WHERE id <> ${this.host} ON CONFLICT (id) DO NOTHING`;
-  }
-
-  private async give(tx: TransactionSQL, wishes: readonly LeaseWish[], grants: LeaseGrant[]): Promise<Step> {
-    const states = await this.lock(tx, wishes);
-    // Only now: who waited for a lock must see what the others did meanwhile, and a later clock.
-    const rows = await readHosts(tx);
-    const now = rows[0]?.now ?? Number.NaN; // this host is among them
-    const members = rows.filter(({ id, confirmedAt }) => id === this.host || confirmedAt > now - GONE_MS);
-    const group = { now, members };
-    const among = shareAmong(this.host, members);
-    // A larger share is known before it leaves: its receipt may never be.
-    if (among < (members.find(({ id }) => id === this.host)?.hosts ?? 0))
-      await tx`UPDATE inkling_hosts SET hosts = ${among} WHERE id = ${this.host}`;
-    const bases = await readBases(tx, wishes, states, dayOf(now));
-    const written = wishes.map((wish) => {
-      const { keyId } = wish;
-      const { state, grant, isShort } = exchangeKey(
-        states.get(keyId),
-        wish,
-        this.host,
-        group,
-        bases.get(keyId) ?? 0,
-      );
-      grants.push(grant);
-      return { key_id: keyId, state: JSON.stringify(state), short_at: isShort ? now : 0 };
-    });
-    if (written.length > 0) {
-      await tx`INSERT INTO inkling_leases AS l ${tx(written)} ON CONFLICT (key_id) DO UPDATE
-        SET state = excluded.state, short_at = GREATEST(l.short_at, excluded.short_at)`;
-    }
-    const short: { key_id: string }[] =
-      await tx`SELECT key_id FROM inkling_leases WHERE short_at > ${now - SHORT_MS}`;
-    return { group, among, short: short.map(({ key_id }) => key_id) };
-  }
-
-  /** The states of keys, locked in the same order by every host. */
-  private async lock(tx: TransactionSQL, wishes: readonly LeaseWish[]): Promise<Map<KeyId, KeyState>> {
-    const ids = wishes.map(({ keyId }) => keyId).sort();
-    if (ids.length === 0) return new Map();
-    const read = async () => {
-      const rows: { key_id: string; state: string }[] =
-        await tx`SELECT key_id, state FROM inkling_leases WHERE key_id IN ${tx(ids)} ORDER BY key_id FOR UPDATE`;
-      return new Map(rows.map(({ key_id, state }) => [key_id, JSON.parse(state) as KeyState]));
+  private rows(report: string | undefined): LeaseRows {
+    const { tables } = this;
+    return {
+      read: (keyIds) => tables.read((sql) => readRows(sql, keyIds)),
+      join: (join) =>
+        tables.write(async (tx) => {
+          await tx.unsafe(`SELECT ${PATIENCE}, pg_advisory_xact_lock(${MEMBERS_LOCK})`);
+          const { hosts, now } = await readRows(tx, []); // only now: after those that joined before
+          const { id, confirmedAt, hosts: count, aloneMs } = join(hosts, now);
+          await tx`DELETE FROM inkling_hosts WHERE id IN (SELECT id FROM inkling_hosts
+            WHERE id <> ${id} AND confirmed_at < ${now - GONE_MS} FOR UPDATE SKIP LOCKED)`;
+          await tx`INSERT INTO inkling_hosts (id, confirmed_at, hosts, alone_ms, report)
+            VALUES (${id}, ${confirmedAt}, ${count}, ${aloneMs}, ${report ?? null})
+            ON CONFLICT (id) DO UPDATE SET confirmed_at = excluded.confirmed_at, hosts = excluded.hosts,
+              alone_ms = excluded.alone_ms`;
+        }, false),
+      readUsed: (keyIds, day) => tables.read((sql) => readUsed(sql, keyIds, day)),
+      write: (before, host, keys) => tables.writeOnce((sql) => writeRows(sql, before, host, keys, report)),
     };
-    const found = await read();
-    if (found.size === ids.length) return found;
-    const missing = ids.filter((id) => !found.has(id));
-    const blank = missing.map((key_id) => ({ key_id, state: "{}", short_at: 0 }));
-    await tx`INSERT INTO inkling_leases ${tx(blank)} ON CONFLICT (key_id) DO NOTHING`;
-    return read();
   }
 }
 
-async function readHosts(tx: TransactionSQL, id?: HostId): Promise<(GroupHost & { readonly now: number })[]> {
-  const rows: { id: string; confirmed_at: string; hosts: number; alone_ms: number; now: string }[] =
-    await tx`SELECT id, confirmed_at, hosts, alone_ms, ${tx.unsafe(CLOCK)} AS now FROM inkling_hosts
-      WHERE ${id === undefined ? tx`1 = 1` : tx`id = ${id}`}`;
-  return rows.map(({ id, confirmed_at, hosts, alone_ms, now }) => ({
-    id,
-    confirmedAt: Number(confirmed_at),
-    hosts,
-    aloneMs: alone_ms,
+/** One row, with everything as JSON: a statement's cost is in its rows and columns. */
+async function readRows(sql: SQL, keyIds: readonly KeyId[]): Promise<GroupRows> {
+  type Read = { now: string; hosts: HostRow[] | null; keys: KeyRow[] | null; short: KeyId[] | null };
+  const clock = sql.unsafe(CLOCK);
+  const [row]: Read[] = await sql`SELECT ${clock} AS now,
+    (SELECT json_agg(json_build_array(id, confirmed_at, hosts, alone_ms)) FROM inkling_hosts) AS hosts,
+    (SELECT json_agg(json_build_array(key_id, version, CAST(state AS JSON))) FROM inkling_leases
+      WHERE key_id = ANY(ARRAY(SELECT json_array_elements_text(${json(sql, keyIds)})))) AS keys,
+    (SELECT json_agg(key_id) FROM inkling_leases WHERE short_at > ${clock} - ${SHORT_MS}) AS short`;
+  const { now, hosts, keys, short } = row!; // it has no condition
+  return {
     now: Number(now),
-  }));
+    hosts: hosts?.map(hostOf) ?? [],
+    keys: new Map(keys?.map(([id, version, state]) => [id, { version, state }])),
+    short: short ?? [],
+  };
 }
 
-/** What keys used today by the store's count, where their state has another day. */
-async function readBases(
-  tx: TransactionSQL,
-  wishes: readonly LeaseWish[],
-  states: ReadonlyMap<KeyId, KeyState>,
-  day: string,
-): Promise<Map<KeyId, number>> {
-  const ids = wishes
-    .filter(({ keyId, quota }) => quota !== undefined && states.get(keyId)?.quota?.day !== day)
-    .map(({ keyId }) => keyId);
-  if (ids.length === 0) return new Map();
-  const rows: { key_id: string; total: string }[] =
-    await tx`SELECT key_id, SUM(count) AS total FROM inkling_usage
-    WHERE day = ${day} AND lookup IN ${tx([...SCOPES])} AND key_id IN ${tx(ids)} GROUP BY key_id`;
+async function writeRows(
+  sql: SQL,
+  before: GroupHost,
+  { id, confirmedAt, hosts, aloneMs }: GroupHost,
+  keys: readonly KeyWrite[],
+  report: string | undefined,
+): Promise<ReadonlySet<KeyId>> {
+  const rows = keys.map(({ keyId, version, state, shortAt }) => ({
+    key_id: keyId,
+    version,
+    state,
+    short_at: shortAt,
+  }));
+  const written: { key_id: KeyId }[] = await sql`WITH host AS (
+      UPDATE inkling_hosts AS h SET confirmed_at = ${confirmedAt}, hosts = ${hosts}, alone_ms = ${aloneMs},
+        report = COALESCE(${report ?? null}, h.report)
+      FROM (SELECT ${sql.unsafe(PATIENCE)}) AS patience
+      WHERE id = ${id} AND confirmed_at = ${before.confirmedAt} AND hosts = ${before.hosts} RETURNING id)
+    INSERT INTO inkling_leases AS l (key_id, version, state, short_at)
+    SELECT key_id, version, state, short_at FROM host, json_to_recordset(${json(sql, rows)})
+      AS k (key_id TEXT, version BIGINT, state TEXT, short_at BIGINT) ORDER BY key_id
+    ON CONFLICT (key_id) DO UPDATE SET version = excluded.version, state = excluded.state,
+      short_at = GREATEST(l.short_at, excluded.short_at)
+    WHERE l.version = excluded.version - 1 RETURNING key_id`;
+  return new Set(written.map(({ key_id }) => key_id));
+}
+
+/** What keys used on a day by the store's count. */
+async function readUsed(sql: SQL, keyIds: readonly KeyId[], day: string): Promise<Map<KeyId, number>> {
+  const rows: { key_id: KeyId; total: string }[] =
+    await sql`SELECT key_id, SUM(count) AS total FROM inkling_usage
+    WHERE day = ${day} AND lookup IN ${sql([...SCOPES])} AND key_id IN ${sql([...keyIds])} GROUP BY key_id`;
   return new Map(rows.map(({ key_id, total }) => [key_id, Number(total)]));
 }
+
+const json = (sql: SQL, value: unknown) => sql`CAST(CAST(${JSON.stringify(value)} AS TEXT) AS JSON)`;

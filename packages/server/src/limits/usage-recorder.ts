@@ -253,12 +253,14 @@ export class UsageRecorder {
 
   /** Reads what all processes counted. Nothing is being sent meanwhile: what is not confirmed is of other recorders. */
   private async readToday(): Promise<void> {
+    const { onStored } = this.options;
+    if (onStored === undefined) return;
     const day = Math.floor(this.now() / DAY_MS);
     const totals = await this.store.readQuotas(dayOf(day * DAY_MS));
     if (day !== this.day) this.turnTo(day);
     for (const [keyId, stored] of totals) {
       const confirmed = this.today.get(keyId)?.confirmed ?? 0;
-      this.options.onStored?.(keyId, { now: day * DAY_MS, stored, foreign: stored - confirmed });
+      onStored(keyId, { now: day * DAY_MS, stored, foreign: stored - confirmed });
     }
   }
 }

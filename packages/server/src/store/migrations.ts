@@ -123,7 +123,7 @@ export const MIGRATIONS: readonly Migration[] = [
         hosts INTEGER NOT NULL,
         alone_ms DOUBLE PRECISION NOT NULL
       )`,
-      // A key's state (leases/group.ts) as JSON: it is read and written whole, under the lock of its row.
+      // A key's state (leases/group.ts) as JSON: it is read and written whole.
       `CREATE TABLE inkling_leases (
         key_id TEXT PRIMARY KEY,
         state TEXT NOT NULL,
@@ -137,6 +137,12 @@ export const MIGRATIONS: readonly Migration[] = [
     name: "reports of hosts",
     // JSON of its version, release, load and readiness (release-store's host-report.ts), as old as `confirmed_at`.
     statements: ["ALTER TABLE inkling_hosts ADD COLUMN report TEXT"],
+  },
+  {
+    id: 6,
+    name: "versions of leases",
+    // One more with each write: a state is written only over the one that it was computed from.
+    statements: ["ALTER TABLE inkling_leases ADD COLUMN version BIGINT NOT NULL DEFAULT 0"],
   },
 ];
 

@@ -35,6 +35,12 @@ export class Tables {
     return this.database.dialect === "postgres";
   }
 
+  /** One statement that is a transaction of its own: one round trip, and no lock is held longer. */
+  async writeOnce<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
+    await this.ready();
+    return this.database.run(work);
+  }
+
   /** @param durable whether a power cut must not undo it */
   async write<T>(work: (tx: TransactionSQL) => Promise<T>, durable: boolean): Promise<T> {
     await this.ready();
