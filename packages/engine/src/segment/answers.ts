@@ -49,7 +49,7 @@ export class Answers {
   /** The number of the first record that is not whole. */
   private readonly divided: number;
   private readonly kept: Uint8Array[];
-  private readonly joined = new JoinedAnswers();
+  private readonly joined: JoinedAnswers;
   private readonly names: RecordSections;
 
   /** @throws SegmentError when a section is missing or two do not fit together */
@@ -68,6 +68,7 @@ export class Answers {
       );
     const hasTemplates = names.templates !== undefined && segment.has(names.templates);
     this.templates = hasTemplates ? segment.u8(names.templates) : NO_BYTES;
+    this.joined = new JoinedAnswers(this.bytes, this.templates);
     this.divided = hasTemplates ? readDivided(this.templates, names.templates, this.count) : this.count;
     this.kept = new Array<Uint8Array>(Math.min(this.count, KEPT_RECORDS)).fill(NO_BYTES);
   }
@@ -192,13 +193,25 @@ const word16 = (bytes: Uint8Array, at: number): number => bytes[at]! | (bytes[at
 const word32 = (bytes: Uint8Array, at: number): number =>
   (word16(bytes, at) | (word16(bytes, at + 2) << 16)) >>> 0;
 
-/** Answers that were put together, many in one array: an array for each costs three times as much on Node. */
-const JOINED_BYTES = 1 << 13;
+/** Answers that were put together, many in one array: an array for each costs twice as much on Node. */
+const JOINED_BYTES = 1 << 15;
 
+/** Copies by words of four bytes, which takes two thirds of the time of a loop over bytes on Node, and no more on Bun. */
 class JoinedAnswers implements PartSink {
+  private readonly own: Uint8Array;
+  private readonly ownView: DataView;
+  private readonly sharedView: DataView;
   private bytes = NO_BYTES;
+  private view = dataView(NO_BYTES);
   private start = 0;
   private end = 0;
+
+  /** The two arrays that parts come from. */
+  constructor(own: Uint8Array, shared: Uint8Array) {
+    this.own = own;
+    this.ownView = dataView(own);
+    this.sharedView = dataView(shared);
+  }
 
   make(answers: Answers, number: number): Uint8Array | undefined {
     this.start = this.end;
@@ -207,9 +220,12 @@ class JoinedAnswers implements PartSink {
 
   addPart(source: Uint8Array, start: number, end: number): void {
     if (this.end + end - start > this.bytes.length) this.renew(end - start);
-    const { bytes } = this;
+    const from = source === this.own ? this.ownView : this.sharedView;
+    const { view } = this;
     let to = this.end;
-    for (let at = start; at < end; ) bytes[to++] = source[at++]!;
+    let at = start;
+    for (; at + 4 <= end; at += 4, to += 4) view.setInt32(to, from.getInt32(at));
+    for (; at < end; at++, to++) view.setUint8(to, from.getUint8(at));
     this.end = to;
   }
 
@@ -218,7 +234,12 @@ class JoinedAnswers implements PartSink {
     const begun = this.bytes.subarray(this.start, this.end);
     this.bytes = new Uint8Array(Math.max(JOINED_BYTES, begun.length + more));
     this.bytes.set(begun);
+    this.view = dataView(this.bytes);
     this.start = 0;
     this.end = begun.length;
   }
+}
+
+function dataView({ buffer, byteOffset, length }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, length);
 }
