@@ -62,20 +62,28 @@ export class AnswerRecords {
   }
 
   /**
-   * Gives some records the lowest numbers, in this order; the others follow as they stood.
-   * The others move up within their blocks: a second copy of all of them would be 200 MB.
+   * Gives some records the lowest numbers, in this order; the others follow as they stood, moved up within their
+   * blocks: a second copy of all of them would be 60 MB. No record may be added after it.
+   * @param rewrite what becomes of the first `rewritten` of them
    * @returns the new number of each record
    */
-  putFirst(first: Uint32Array): Uint32Array {
+  putFirst(
+    first: Uint32Array,
+    rewritten = 0,
+    rewrite: (record: Uint8Array) => Uint8Array = (record) => record,
+  ): Uint32Array {
     const numbers = new Uint32Array(this.count).fill(this.count);
     first.forEach((record, number) => {
       numbers[record] = number;
     });
     const blocks: Block[] = [{ bytes: new Uint8Array(BLOCK_BYTES), end: 0 }];
-    for (const record of first) {
-      const block = blockFor(blocks, this.lengths[record]!);
-      block.bytes.set(this.recordOf(record), block.end);
-      block.end += this.lengths[record]!;
+    for (const [number, record] of first.entries()) {
+      const before = this.recordOf(record);
+      const bytes = number < rewritten ? rewrite(before) : before;
+      const block = blockFor(blocks, bytes.length);
+      block.bytes.set(bytes, block.end);
+      block.end += bytes.length;
+      this.lengths[record] = bytes.length;
     }
     for (const block of this.blocks) block.end = 0;
     let next = first.length;

@@ -5,6 +5,7 @@ import { COUNTRY_ROOM, GROUND_ROOM, type OperatorPlaces } from "../geo/operator-
 import type { PlaceSource } from "../geo/place-list.ts";
 import type { Place } from "../place/place.ts";
 import type { AnswerRecords } from "./answer-records.ts";
+import type { AnswerTemplates } from "./answer-templates.ts";
 import type { EvidenceWriter } from "./evidence-records.ts";
 
 export interface AnswerSteps {
@@ -26,6 +27,7 @@ export class GeoAnswers {
   private readonly operators: OperatorPlaces;
   private readonly countries: readonly string[];
   private readonly records: AnswerRecords;
+  private readonly templates: AnswerTemplates;
   private readonly evidence: EvidenceWriter;
   private readonly steps: AnswerSteps;
   // Most places occur with one country and radius only: that is in columns (a Map of all takes 80 MB), the rest in a Map.
@@ -41,6 +43,7 @@ export class GeoAnswers {
     operators: OperatorPlaces,
     countries: readonly string[],
     records: AnswerRecords,
+    templates: AnswerTemplates,
     evidence: EvidenceWriter,
     steps: AnswerSteps,
   ) {
@@ -49,6 +52,7 @@ export class GeoAnswers {
     this.operators = operators;
     this.countries = countries;
     this.records = records;
+    this.templates = templates;
     this.evidence = evidence;
     this.steps = steps;
     this.firstGround = new Uint16Array(operators.length + 1).fill(GROUND_ROOM);
@@ -85,7 +89,7 @@ export class GeoAnswers {
     const whole = complete(isSilent ? { ...place, registeredCountryCode: code } : place);
     const answer = encode(whole);
     if (answer === "") return 0;
-    return this.records.add(answer, this.noteFor(filledMask(stated, whole), origin));
+    return this.records.add(this.templates.divide(answer), this.noteFor(filledMask(stated, whole), origin));
   }
 
   /** @returns `place` where it is more than what its feed states */

@@ -16,6 +16,7 @@ import {
 import type { NetworkWalk, PlaceSource, RegisteredCountries } from "../geo/place-list.ts";
 import { NETWORK_KINDS } from "../network/kinds.ts";
 import { AnswerRecords } from "./answer-records.ts";
+import { AnswerTemplates } from "./answer-templates.ts";
 import { EvidenceWriter } from "./evidence-records.ts";
 import { type AnswerSteps, GeoAnswers } from "./geo-answers.ts";
 import { rangeSections } from "./range-table.ts";
@@ -45,9 +46,18 @@ export function geoTable(
   kinds: NetworkWalk = NO_NETWORKS,
 ): GeoTable {
   const records = new AnswerRecords("");
+  const templates = new AnswerTemplates();
   const evidence = new EvidenceWriter();
   const operators = new OperatorPlaces(source, stated, NETWORK_KINDS);
-  const answers = new GeoAnswers(source, operators, registered?.countries ?? [], records, evidence, steps);
+  const answers = new GeoAnswers(
+    source,
+    operators,
+    registered?.countries ?? [],
+    records,
+    templates,
+    evidence,
+    steps,
+  );
   /** @param above what lies over the database: see OperatorPlaces.layOver */
   const valueFor = (place: number, above: number): number => {
     const country = above % COUNTRY_ROOM;
@@ -75,7 +85,9 @@ export function geoTable(
   const v4 = family(4);
   steps.progress(1, 2);
   const v6 = family(6);
-  const numbers = records.putFirst(mostAsked(v4, v6, records.size));
+  const whole = Math.ceil(records.size * WHOLE_SHARE);
+  const first = mostAsked(v4, v6, records.size, Math.max(whole, KEPT_RECORDS));
+  const numbers = records.putFirst(first, whole, (record) => templates.join(record));
   for (const { values, length } of [v4, v6]) {
     for (let i = 0; i < length; i++) values[i] = numbers[values[i]!]!;
   }
@@ -84,6 +96,7 @@ export function geoTable(
     ...rangeSections(v4),
     ...rangeSections(v6),
     ...records.sections(),
+    templates.section(whole),
     records.noteSection(),
     ...evidence.sections(),
   ];
@@ -94,8 +107,11 @@ export function geoTable(
 /** Of IPv6 a range counts as much as this many addresses of IPv4: both families count about the same then. */
 const ADDRESSES_OF_A_V6_RANGE = 1024;
 
+/** Of the answers, the share that stay whole: 95 % of addresses have one of these. */
+const WHOLE_SHARE = 1 / 6;
+
 /** The records that most addresses have, in order, after record 0: a lookup is quicker where they lie together. */
-function mostAsked(v4: RangeColumns, v6: RangeColumns, count: number): Uint32Array {
+function mostAsked(v4: RangeColumns, v6: RangeColumns, count: number, wanted: number): Uint32Array {
   const weights = new Float64Array(count);
   for (let i = 0; i < v4.length; i++) {
     const end = i + 1 < v4.length ? v4.starts[i + 1]! : 2 ** 32;
@@ -103,13 +119,13 @@ function mostAsked(v4: RangeColumns, v6: RangeColumns, count: number): Uint32Arr
   }
   for (let i = 0; i < v6.length; i++) weights[v6.values[i]!]! += ADDRESSES_OF_A_V6_RANGE;
   weights[0] = Number.POSITIVE_INFINITY;
-  const least = weights.slice().sort().at(-KEPT_RECORDS) ?? 0;
+  const least = weights.slice().sort().at(-wanted) ?? 0;
   const most: number[] = [];
   weights.forEach((weight, record) => {
     if (weight >= least) most.push(record);
   });
   most.sort((a, b) => weights[b]! - weights[a]! || a - b);
-  return Uint32Array.from(most.slice(0, KEPT_RECORDS));
+  return Uint32Array.from(most.slice(0, wanted));
 }
 
 const NO_NETWORKS: NetworkWalk = { walk: () => {} };

@@ -1,19 +1,40 @@
 // Damage to a segment: what open refuses, what only verify detects, and that lookups terminate all the same.
 
 import { describe, expect, test } from "bun:test";
-import { cover, HEADER_BYTES, IpSegment, parsePrefix, parseUnwrapped, SegmentError } from "@inkling/engine";
+import {
+  bodyStart,
+  cover,
+  HEADER_BYTES,
+  headerChecksum,
+  IpSegment,
+  parsePrefix,
+  parseUnwrapped,
+  SegmentError,
+} from "@inkling/engine";
 import { randomBelow } from "../../../../test/random.ts";
+import { encodePlace } from "../place/encode-place.ts";
 import { AnswerRecords } from "./answer-records.ts";
+import { AnswerTemplates } from "./answer-templates.ts";
 import { EvidenceWriter } from "./evidence-records.ts";
 import { rangeSections } from "./range-table.ts";
 import { writeSegment } from "./segment-writer.ts";
 
-const ADDRESSES = ["8.8.8.8", "8.8.4.255", "1.1.1.1", "2001:4860::1", "2001:4860:4860:0:ffff::1", "::2"].map(
-  (text) => parseUnwrapped(text)!,
-);
+const ADDRESSES = [
+  "8.8.8.8",
+  "8.8.4.255",
+  "1.1.1.1",
+  "2001:4860::1",
+  "2001:4860:4860:0:ffff::1",
+  "2a00:1450:4001:900::2",
+  "::2",
+].map((text) => parseUnwrapped(text)!);
 
+const berlin = encodePlace({ cityName: "Berlin", countryCode: "DE", subdivisions: [] });
+
+/** Of its five records, three are whole. */
 function smallSegment(wrongNote?: number): Uint8Array {
   const records = new AnswerRecords("");
+  const templates = new AnswerTemplates();
   const evidence = new EvidenceWriter();
   const notes = ["a", "b"].map((feed) =>
     evidence.add([{ feed, label: "location", effect: "sets", span: 254 }]),
@@ -23,7 +44,14 @@ function smallSegment(wrongNote?: number): Uint8Array {
       for (const [network, answer] of rows) {
         const { address, bits } = parsePrefix(network)!;
         const w = address.words;
-        add(w[0]!, w[1]!, w[2]!, w[3]!, bits, records.add(answer, wrongNote ?? notes[bits % 2]));
+        add(
+          w[0]!,
+          w[1]!,
+          w[2]!,
+          w[3]!,
+          bits,
+          records.add(templates.divide(answer), wrongNote ?? notes[bits % 2]),
+        );
       }
     });
   const v4 = columns(4, [
@@ -34,9 +62,16 @@ function smallSegment(wrongNote?: number): Uint8Array {
     ["2001:4860::/32", '{"a":3}'],
     ["2a00:1450:4001:800::/56", '{"a":1}'],
     ["2a00:1450:4001:900::1/128", '{"a":4}'],
+    ["2a00:1450:4001:900::2/128", berlin],
   ]);
+  records.putFirst(Uint32Array.of(0, 1, 2), 3, (record) => templates.join(record));
   const sections = [...rangeSections(v4), ...rangeSections(v6)];
-  const answers = [...records.sections(), records.noteSection(), ...evidence.sections()];
+  const answers = [
+    ...records.sections(),
+    templates.section(3),
+    records.noteSection(),
+    ...evidence.sections(),
+  ];
   return writeSegment("geo", [...sections, ...answers], { feeds: [] });
 }
 
@@ -56,7 +91,31 @@ describe("a segment", () => {
       const bytes = segment.lookup(address);
       return bytes && new TextDecoder().decode(bytes);
     });
-    expect(answers).toEqual(['{"a":2}', '{"a":1}', undefined, '{"a":3}', '{"a":3}', undefined]);
+    expect(answers).toEqual(['{"a":2}', '{"a":1}', undefined, '{"a":3}', '{"a":3}', berlin, undefined]);
+  });
+
+  test("of version 4, whose answers are all whole, is read", () => {
+    const records = new AnswerRecords("");
+    const value = records.add(berlin);
+    const columns = (family: 4 | 6) =>
+      rangeSections(cover(family, (add) => family === 4 && add(0x08080000, 0, 0, 0, 16, value)));
+    const bytes = writeSegment(
+      "geo",
+      [
+        ...columns(4),
+        ...columns(6),
+        ...records.sections(),
+        records.noteSection(),
+        ...new EvidenceWriter().sections(),
+      ],
+      {},
+    );
+    const header = new DataView(bytes.buffer, bytes.byteOffset);
+    header.setUint32(8, 4, true);
+    header.setUint32(32, headerChecksum(bytes, bodyStart(header)), true);
+    verify(bytes);
+    const answer = IpSegment.open(bytes, "geo").lookup(ADDRESSES[0]!);
+    expect(answer && new TextDecoder().decode(answer)).toBe(berlin);
   });
 
   test("has evidence for its answers, and the network they apply to", () => {
@@ -68,7 +127,15 @@ describe("a segment", () => {
       );
     });
     expect(segment.evidenceFeeds).toEqual(["a", "b"]);
-    expect(evidence).toEqual([["b", 23], ["a", 24], undefined, ["a", 32], ["a", 32], undefined] as never);
+    expect(evidence).toEqual([
+      ["b", 23],
+      ["a", 24],
+      undefined,
+      ["a", 32],
+      ["a", 32],
+      ["a", 128],
+      undefined,
+    ] as never);
   });
 
   test("with a note that names no evidence is refused by verify", () => {
@@ -82,7 +149,8 @@ describe("a segment", () => {
   ])[] = [
     ["empty", /^header: needs 64 bytes, the file has 0/, () => new Uint8Array(0)],
     ["a web page", /^magic/, () => new TextEncoder().encode("<!doctype html>".padEnd(100))],
-    ["of another version", /^version: got 1, this engine reads 4/, (bytes) => bytes.fill(1, 8, 9)],
+    ["of an older version", /^version: got 3, this engine reads 4 to 5/, (bytes) => bytes.fill(3, 8, 9)],
+    ["of a newer version", /^version: got 6, this engine reads 4 to 5/, (bytes) => bytes.fill(6, 8, 9)],
     ["of another kind", /^kind: got 2, want 1 \(geo\)/, (bytes) => bytes.fill(2, 12, 13)],
     ["cut short by a byte", /^file length/, (bytes) => bytes.slice(0, -1)],
     ["cut short in its table", /^file length/, (bytes) => bytes.slice(0, 100)],

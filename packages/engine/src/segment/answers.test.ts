@@ -32,7 +32,6 @@ test("each number has its own record, in any order of reads", () => {
       const found = answers.at(i);
       assert.equal(found && new TextDecoder().decode(found), want);
       if (found !== undefined && answers.at(i) === found) kept++;
-      assert.equal(answers.starts[i + 1]! - answers.starts[i]!, want?.length ?? 0);
     }
   }
   assert.equal(kept, 3 * 32_767);

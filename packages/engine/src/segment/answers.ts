@@ -1,8 +1,9 @@
 // answers.ts: the records of a segment: answers, in the bytes that are sent, and evidence.
 //
 // in   a record's number, which is a value of a range table; the most frequent records have the lowest numbers
-// out  a view of its bytes
-// src  docs/segment-format.md: one section has the records, another where each starts and the last ends
+// out  its bytes: a view, or copied part by part
+// src  docs/segment-format.md: one section has the records, another where each starts and the last ends. Records from
+//      `divided` on have only what is their own, and name the template that has the rest
 // cost a view takes 50 to 100 ns to make, more than finding the record: those of the first KEPT_RECORDS are kept when
 //      first used (bench/README.md, Layouts)
 
@@ -10,24 +11,45 @@ import { type SectionName, SegmentError, type SegmentFile } from "./segment.ts";
 
 /** Which sections hold records, by their role. */
 export const RECORD_SECTIONS = {
-  answers: { bytes: "answers", starts: "answerStarts" },
+  answers: { bytes: "answers", starts: "answerStarts", templates: "answerTemplates" },
   evidence: { bytes: "evidence", starts: "evidenceStarts" },
-} as const satisfies Record<string, Record<string, SectionName>>;
-export type RecordSections = (typeof RECORD_SECTIONS)[keyof typeof RECORD_SECTIONS];
+} as const satisfies Record<string, RecordSections>;
+export interface RecordSections {
+  readonly bytes: SectionName;
+  readonly starts: SectionName;
+  /** Absent: all records are whole. */
+  readonly templates?: SectionName;
+}
 
 /** Records whose views are kept: about 100 bytes each; the places of 89 % of IPv4 in DB-IP. */
 export const KEPT_RECORDS = 32768;
+
+/** The section of templates: uint32 number of whole records; then the templates. */
+export const TEMPLATES_HEADER_BYTES = 4;
+/** A template: uint16 length of its first part, uint16 of its second; then both. */
+export const TEMPLATE_HEADER_BYTES = 4;
+/** A divided record: uint32 where its template starts in the section, uint8 length of its first part; then both parts. */
+export const DIVIDED_HEADER_BYTES = 5;
+
+/** Takes the parts of an answer, one after the other. */
+export interface PartSink {
+  addPart(source: Uint8Array, start: number, end: number): void;
+}
 
 const NO_BYTES = new Uint8Array(0);
 
 export class Answers {
   /** How many records there are; their numbers begin at 0. */
   readonly count: number;
-  /** All records, one behind the other: never write to them. */
-  readonly bytes: Uint8Array;
+  /** All records, one behind the other. */
+  private readonly bytes: Uint8Array;
   /** Where each starts and the last ends: a record is empty, or missing, unless its end is above its start. */
-  readonly starts: Uint32Array;
+  private readonly starts: Uint32Array;
+  private readonly templates: Uint8Array;
+  /** The number of the first record that is not whole. */
+  private readonly divided: number;
   private readonly kept: Uint8Array[];
+  private readonly joined: JoinedAnswers;
   private readonly names: RecordSections;
 
   /** @throws SegmentError when a section is missing or two do not fit together */
@@ -44,10 +66,14 @@ export class Answers {
         `section ${names.starts}`,
         `ends at ${end}, ${names.bytes} has ${this.bytes.length} bytes`,
       );
+    const hasTemplates = names.templates !== undefined && segment.has(names.templates);
+    this.templates = hasTemplates ? segment.u8(names.templates) : NO_BYTES;
+    this.joined = new JoinedAnswers(this.bytes, this.templates);
+    this.divided = hasTemplates ? readDivided(this.templates, names.templates, this.count) : this.count;
     this.kept = new Array<Uint8Array>(Math.min(this.count, KEPT_RECORDS)).fill(NO_BYTES);
   }
 
-  /** The bytes of a record, or undefined when it is empty or there is none. A view: never write to it. */
+  /** The bytes of a record, or undefined when it is empty or there is none. Never write to them. */
   at(number: number): Uint8Array | undefined {
     const { kept } = this;
     if (number < kept.length) {
@@ -57,27 +83,58 @@ export class Answers {
     return this.viewOf(number);
   }
 
-  /** Reads the last byte of many records into the caches, so that the reads overlap. @returns a number without meaning */
+  /** Adds the bytes of a record to `out`. @returns how many: 0 when it is empty or there is none */
+  copy(number: number, out: PartSink): number {
+    const { bytes, templates } = this;
+    const start = this.starts[number]!;
+    const end = this.starts[number + 1]!;
+    if (!(end > start) || end > bytes.length) return 0; // also when there is no such number
+    if (number < this.divided) {
+      out.addPart(bytes, start, end);
+      return end - start;
+    }
+    const own = start + DIVIDED_HEADER_BYTES;
+    const ownCut = own + (bytes[start + 4]! | 0);
+    const template = word32(bytes, start);
+    const shared = template + TEMPLATE_HEADER_BYTES;
+    const sharedCut = shared + word16(templates, template);
+    const sharedEnd = sharedCut + word16(templates, template + 2);
+    if (ownCut > end || sharedEnd > templates.length) return 0; // only in a damaged file
+    out.addPart(bytes, own, ownCut);
+    out.addPart(templates, shared, sharedCut);
+    out.addPart(bytes, ownCut, end);
+    out.addPart(templates, sharedCut, sharedEnd);
+    return end - own + sharedEnd - shared;
+  }
+
+  /** Reads bytes of many records into the caches, so that the reads overlap. @returns a number without meaning */
   touch(numbers: Uint32Array, count: number): number {
-    const { starts, bytes } = this;
+    const { starts, bytes, templates, divided } = this;
     let sum = 0;
-    for (let i = 0; i < count; i++) sum += bytes[starts[numbers[i]! + 1]! - 1]!;
+    for (let i = 0; i < count; i++) {
+      const number = numbers[i]!;
+      if (number < divided) sum += bytes[starts[number + 1]! - 1]!;
+      else sum += templates[word32(bytes, starts[number]!)]!;
+    }
     return sum;
   }
 
   private viewOf(number: number): Uint8Array | undefined {
-    const start = this.starts[number]!;
-    const end = this.starts[number + 1]!;
-    if (!(end > start) || end > this.bytes.length) return undefined; // also when there is no such number
-    const view = this.bytes.subarray(start, end);
-    if (number < this.kept.length) this.kept[number] = view;
+    const view = number < this.divided ? this.wholeView(number) : this.joined.make(this, number);
+    if (view !== undefined && number < this.kept.length) this.kept[number] = view;
     return view;
   }
 
+  private wholeView(number: number): Uint8Array | undefined {
+    const start = this.starts[number]!;
+    const end = this.starts[number + 1]!;
+    return end > start && end <= this.bytes.length ? this.bytes.subarray(start, end) : undefined;
+  }
+
   /**
-   * Checks where all records start.
+   * Checks where all records start, and that each divided one has a template.
    * @returns whether a number names a record
-   * @throws SegmentError when one starts before the one before it
+   * @throws SegmentError naming the first place at fault
    */
   verify(): (number: number) => boolean {
     const { starts, names } = this;
@@ -86,6 +143,103 @@ export class Answers {
       if (starts[i]! < starts[i - 1]!)
         throw new SegmentError(`${names.starts}[${i}]`, `got ${starts[i]}, before ${starts[i - 1]}`);
     }
+    if (this.divided < this.count) this.verifyDivided();
     return (number) => number < this.count;
   }
+
+  private verifyDivided(): void {
+    const { bytes, starts, names } = this;
+    const isTemplate = this.verifyTemplates();
+    for (let number = this.divided; number < this.count; number++) {
+      const start = starts[number]!;
+      const room = starts[number + 1]! - start - DIVIDED_HEADER_BYTES;
+      const place = `${names.bytes}, record ${number}`;
+      if (room < 0) throw new SegmentError(place, `has ${room + DIVIDED_HEADER_BYTES} bytes`);
+      if (bytes[start + 4]! > room)
+        throw new SegmentError(place, `has a part of ${bytes[start + 4]} bytes in ${room}`);
+      const template = word32(bytes, start);
+      if (isTemplate[template] !== 1) throw new SegmentError(place, `no template starts at ${template}`);
+    }
+  }
+
+  /** @returns by offset in their section, 1 where a template starts */
+  private verifyTemplates(): Uint8Array {
+    const { templates, names } = this;
+    const isTemplate = new Uint8Array(templates.length);
+    let at = TEMPLATES_HEADER_BYTES;
+    while (at < templates.length) {
+      isTemplate[at] = 1;
+      const end = at + TEMPLATE_HEADER_BYTES + word16(templates, at) + word16(templates, at + 2);
+      if (end > templates.length)
+        throw new SegmentError(`${names.templates}, offset ${at}`, "runs past the end of its section");
+      at = end;
+    }
+    return isTemplate;
+  }
+}
+
+/** The number of the first record that is not whole. @throws SegmentError */
+function readDivided(templates: Uint8Array, name: SectionName | undefined, count: number): number {
+  const place = `section ${name}`;
+  if (templates.length < TEMPLATES_HEADER_BYTES)
+    throw new SegmentError(place, `has ${templates.length} bytes, want ${TEMPLATES_HEADER_BYTES} at least`);
+  const divided = word32(templates, 0);
+  if (divided > count) throw new SegmentError(place, `got ${divided} whole records of ${count}`);
+  return divided;
+}
+
+/** Bytes beyond the end read as 0. */
+const word16 = (bytes: Uint8Array, at: number): number => bytes[at]! | (bytes[at + 1]! << 8);
+const word32 = (bytes: Uint8Array, at: number): number =>
+  (word16(bytes, at) | (word16(bytes, at + 2) << 16)) >>> 0;
+
+/** Answers that were put together, many in one array: an array for each costs twice as much on Node. */
+const JOINED_BYTES = 1 << 15;
+
+/** Copies by words of four bytes, which takes two thirds of the time of a loop over bytes on Node, and no more on Bun. */
+class JoinedAnswers implements PartSink {
+  private readonly own: Uint8Array;
+  private readonly ownView: DataView;
+  private readonly sharedView: DataView;
+  private bytes = NO_BYTES;
+  private view = dataView(NO_BYTES);
+  private start = 0;
+  private end = 0;
+
+  /** The two arrays that parts come from. */
+  constructor(own: Uint8Array, shared: Uint8Array) {
+    this.own = own;
+    this.ownView = dataView(own);
+    this.sharedView = dataView(shared);
+  }
+
+  make(answers: Answers, number: number): Uint8Array | undefined {
+    this.start = this.end;
+    return answers.copy(number, this) > 0 ? this.bytes.subarray(this.start, this.end) : undefined;
+  }
+
+  addPart(source: Uint8Array, start: number, end: number): void {
+    if (this.end + end - start > this.bytes.length) this.renew(end - start);
+    const from = source === this.own ? this.ownView : this.sharedView;
+    const { view } = this;
+    let to = this.end;
+    let at = start;
+    for (; at + 4 <= end; at += 4, to += 4) view.setInt32(to, from.getInt32(at));
+    for (; at < end; at++, to++) view.setUint8(to, from.getUint8(at));
+    this.end = to;
+  }
+
+  /** Goes on in a new array, with room for so many bytes more: answers are in the ones before. */
+  private renew(more: number): void {
+    const begun = this.bytes.subarray(this.start, this.end);
+    this.bytes = new Uint8Array(Math.max(JOINED_BYTES, begun.length + more));
+    this.bytes.set(begun);
+    this.view = dataView(this.bytes);
+    this.start = 0;
+    this.end = begun.length;
+  }
+}
+
+function dataView({ buffer, byteOffset, length }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, length);
 }

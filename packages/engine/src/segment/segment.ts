@@ -9,7 +9,9 @@
 import { crc32 } from "./crc32.ts";
 
 export const SEGMENT_MAGIC = "INKLING\0";
-export const SEGMENT_VERSION = 4;
+export const SEGMENT_VERSION = 5;
+/** Version 4 has no `answerTemplates`; it is read so that a server can go back to a release of before. */
+const OLDEST_VERSION = 4;
 export const HEADER_BYTES = 64;
 export const SECTION_ENTRY_BYTES = 24;
 /** Sections start at multiples of this: a cache line, and enough for any typed view. */
@@ -35,6 +37,7 @@ export const SECTION = {
   answerStarts: 5,
   answerNotes: 6, // the evidence for each answer
   evidenceStarts: 7,
+  answerTemplates: 8, // what many answers have in common, see answers.ts
   v4Directory: 10,
   v4Nodes: 11,
   v6Directory: 20,
@@ -74,6 +77,10 @@ export class SegmentFile {
     this.bytes = bytes;
     this.kind = kind;
     this.sections = sections;
+  }
+
+  has(name: SectionName): boolean {
+    return this.sections.has(SECTION[name]);
   }
 
   u8(name: SectionName): Uint8Array {
@@ -137,10 +144,10 @@ function readStart(bytes: Uint8Array, fileLength: number, kind: SegmentKind): Ma
       throw new SegmentError("magic", "this is not an Inkling segment");
   }
   const version = view.getUint32(8, true);
-  if (version !== SEGMENT_VERSION) {
+  if (version < OLDEST_VERSION || version > SEGMENT_VERSION) {
     throw new SegmentError(
       "version",
-      `got ${version}, this engine reads ${SEGMENT_VERSION}: build the release again`,
+      `got ${version}, this engine reads ${OLDEST_VERSION} to ${SEGMENT_VERSION}: build the release again`,
     );
   }
   const kindNumber = view.getUint32(12, true);

@@ -74,8 +74,6 @@ export class BatchAnswers {
   private question: Question;
   /** Undefined unless its bytes are the answers as they are. */
   private segment: IpSegment | undefined;
-  /** The bytes of its answers. */
-  private source: Buffer | undefined;
   /** Records in it, by index in the block. */
   private readonly found = new Int32Array(BLOCK_ADDRESSES).fill(NOT_FOUND_YET);
   /** By code and detail: a closed set, for details never quote what was sent. */
@@ -94,8 +92,6 @@ export class BatchAnswers {
     if (segment === this.segment) return;
     this.segment = segment;
     this.found.fill(NOT_FOUND_YET);
-    const bytes = segment?.answers.bytes;
-    this.source = bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   }
 
   /** Finds the answers of all lines of a block. */
@@ -197,16 +193,13 @@ export class BatchAnswers {
 
   /** The answer of nearly every value. @returns false when it takes the long way: nothing was written then */
   private copy(index: number): boolean {
-    const { segment, source } = this;
+    const { segment } = this;
     const record = this.found[index]!;
     if (record < 0 || segment === undefined) return false;
-    const { starts } = segment.answers;
-    const start = starts[record]!;
-    const end = starts[record + 1]!;
-    if (!(end > start) || end > source!.length) return this.copyUnlisted();
     const { counts, lookup, out, separator } = this.options;
-    counts.countFlags(lookup, source!, this.question.now, start, end);
-    out.addPart(source!, start, end);
+    const length = segment.answers.copy(record, out);
+    if (length === 0) return this.copyUnlisted();
+    counts.countFlags(lookup, out.bytes, this.question.now, out.length - length, out.length);
     out.addByte(separator);
     this.lookups++;
     return true;

@@ -11,6 +11,7 @@ import {
   type Override,
   type Overrides,
   type PackedAddresses,
+  type PartSink,
   parseUnwrapped,
   type Release,
 } from "@inkling/engine";
@@ -42,8 +43,11 @@ function segment(answer: string, record = 1): IpSegment {
   return {
     lookup: find,
     answers: {
-      bytes: encode(answer),
-      starts: Uint32Array.of(...repeated(record + 1, 0), answer.length),
+      copy: (number: number, out: PartSink) => {
+        if (number !== record) return 0;
+        out.addPart(encode(answer), 0, answer.length);
+        return answer.length;
+      },
       touch: () => 0,
     },
     recordBlock: ({ length, families, words }: PackedAddresses, records: Uint32Array) => {
