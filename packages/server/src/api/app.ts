@@ -130,10 +130,7 @@ export class App {
   private record(exchange: Exchange, route: CountedRoute, response: Response, started: number): Response {
     const { values } = exchange;
     if (values instanceof Promise) {
-      void values.then((count) => {
-        exchange.values = count;
-        this.record(exchange, route, response, started);
-      });
+      void this.recordSent(exchange, route, response, started, values);
       return response;
     }
     const { counts, elapsed, log } = this.api;
@@ -148,6 +145,17 @@ export class App {
       log.access({ method, route: route.template, status, ms, keyId: key?.id, requestId, values });
     }
     return response;
+  }
+
+  private async recordSent(
+    exchange: Exchange,
+    route: CountedRoute,
+    response: Response,
+    started: number,
+    values: Promise<number>,
+  ): Promise<void> {
+    exchange.values = await values;
+    this.record(exchange, route, response, started);
   }
 
   private reportCrash(exchange: Exchange, route: Route, error: unknown): Response {
