@@ -1,24 +1,26 @@
 // request-id.ts: short random names for requests, in logs and responses.
 //
 // out  10 characters of Crockford's base 32: 50 bits, so that a million ids have a duplicate with a probability of 1/2,000
-// cost random bytes are drawn 4 KiB at a time, and written two characters at a time: 20 ns for each id
+// cost random characters are drawn 4,000 at a time, and an id is a part of their text: one object, where an id put together
+//      from pairs of digits is four and takes 50 ns more
 
-const DIGITS = "0123456789abcdefghjkmnpqrstvwxyz";
-/** All pairs of digits: ten bits each. */
-const PAIRS = Array.from({ length: 1024 }, (_, n) => DIGITS[n >> 5]! + DIGITS[n & 31]!);
-const POOL = 2048;
-const PAIRS_PER_ID = 5;
+const DIGITS = Buffer.from("0123456789abcdefghjkmnpqrstvwxyz", "latin1");
+const ID_LENGTH = 10;
+const IDS_AT_ONCE = 400;
 
 /** @param fill writes random bytes, such as crypto.getRandomValues */
-export function requestIds(fill: (bytes: Uint16Array<ArrayBuffer>) => void): () => string {
-  const pool = new Uint16Array(POOL);
-  let at = POOL;
-  const pair = () => PAIRS[pool[at++]! & 1023]!;
+export function requestIds(fill: (bytes: Uint8Array<ArrayBuffer>) => void): () => string {
+  const characters = Buffer.alloc(IDS_AT_ONCE * ID_LENGTH);
+  let text = "";
+  let end = 0;
   return () => {
-    if (at + PAIRS_PER_ID > POOL) {
-      fill(pool);
-      at = 0;
+    if (end === text.length) {
+      fill(characters);
+      for (let i = 0; i < characters.length; i++) characters[i] = DIGITS[characters[i]! & 31]!; // 32 digits
+      text = characters.toString("latin1");
+      end = 0;
     }
-    return pair() + pair() + pair() + pair() + pair();
+    end += ID_LENGTH;
+    return text.slice(end - ID_LENGTH, end);
   };
 }
