@@ -393,12 +393,19 @@ test("hosts that never had an answer do not know their share, and take none", as
   }
 });
 
-test("other defaults: a key without limits of its own asks for a lease, and gets no more than that", () => {
+test("other defaults: a key without limits of its own asks for a lease, and gets no more than that", async () => {
   const key = { id: KEY_ID } as Key;
-  const database = new Database();
-  const host = new Host("a", key, START, 0, 0);
+  const way = new Way(new Database(), (now) => ({ arrivesAt: now, endsAt: now, isAnswered: true }));
+  way.now = START;
+  const host = new Host("a", key, way, START, 0, 0);
   const lookUps = () => Array.from({ length: 100 }, () => host.lookUp(key, START)).filter(Boolean).length;
-  const exchange = () => host.book.accept(database.exchange("a", host.book.request(), START), START);
+  const exchange = async () => {
+    await way.proceed(() => host.exchange());
+    while (host.isExchanging) {
+      way.arrive();
+      await way.proceed();
+    }
+  };
   expect(lookUps()).toBe(100); // 0 is no limit
   for (const [rate, burst] of [
     [40, 20],
@@ -408,7 +415,7 @@ test("other defaults: a key without limits of its own asks for a lease, and gets
     host.buckets.setDefaults({ rate, burst });
     host.book.defaults = { rate, burst };
     expect(host.book.replaceKeys([key], new Map([[KEY_ID, 0]]))).toBe(true);
-    exchange();
+    await exchange();
     const allowed = lookUps();
     expect(allowed).toBeGreaterThan(0);
     expect(allowed).toBeLessThanOrEqual(burst - before);
