@@ -29,7 +29,7 @@ interface LeaseHolderOptions {
 /** Longest wait of keys that are new for their first lease: without it their first requests would be refused. */
 const FIRST_LEASE_MS = 1_000;
 /** Without a key that needs it, so that the group knows that this host is there. */
-const LEAST_LOOKS = 3;
+export const LEAST_LOOKS = 3;
 
 export class LeaseHolder {
   private readonly options: LeaseHolderOptions;

@@ -12,6 +12,7 @@ import { Buckets } from "../limits/token-bucket.ts";
 import { LeaseBook } from "./book.ts";
 import { exchangeLeases, type GroupRows, type KeyWrite, type LeaseRows, type StoredKey } from "./exchange.ts";
 import type { GroupHost } from "./group.ts";
+import { LEAST_LOOKS } from "./holder.ts";
 import { EXCHANGE_MS } from "./size.ts";
 
 const KEY_ID = "key_a";
@@ -27,8 +28,10 @@ class Database {
   shortAt = 0;
   /** Writes of states that another host had changed meanwhile. */
   refused = 0;
+  reads = 0;
 
   read(now: number): GroupRows {
+    this.reads++;
     const known: StoredKey[] =
       this.version === 0 ? [] : [{ version: this.version, state: JSON.parse(this.state) }];
     return {
@@ -141,6 +144,7 @@ class Host {
   demand = 0;
   due = 0;
   isExchanging = false;
+  private looks = 0;
   readonly way: Way;
 
   constructor(id: string, key: Key, way: Way, now: number, firstLook: number, offset: number) {
@@ -170,12 +174,14 @@ class Host {
 
   /** What the holder does with each look. */
   async exchange(): Promise<void> {
-    this.isExchanging = true;
     const request = this.book.request();
+    if (request.wishes.length === 0 && ++this.looks < LEAST_LOOKS) return this.way.end();
+    this.isExchanging = true;
     try {
       this.book.accept(await exchangeLeases(this.way, this.id, request), this.way.now);
+      this.looks = 0;
     } catch {
-      // it acts as if nothing was given
+      this.looks = LEAST_LOOKS; // it acts as if nothing was given
     }
     this.isExchanging = false;
     this.way.end();
@@ -284,8 +290,8 @@ async function run(
       if (!host.isExchanging) await host.way.proceed(() => host.exchange());
     }
   }
-  const { refused } = database;
-  return { refused, lowest, allowed, wanted, warm, byDay, bySecond };
+  const { refused, reads } = database;
+  return { refused, reads, lowest, allowed, wanted, warm, byDay, bySecond };
 }
 
 const NO_FAULTS: Faults = { pauses: false, cuts: false, losses: false };
@@ -420,4 +426,17 @@ test("other defaults: a key without limits of its own asks for a lease, and gets
     expect(allowed).toBeGreaterThan(0);
     expect(allowed).toBeLessThanOrEqual(burst - before);
   }
+});
+
+test("a key in steady use is exchanged after every other look; a host without one in use after every third", async () => {
+  const seconds = 40;
+  const perSecond = async (load: number) => {
+    const options = { hosts: 1, seconds, rate: 1_000, burst: 2_000, load, faults: NO_FAULTS };
+    return (await run(1, options)).reads / seconds;
+  };
+  const [steady, idle] = [await perSecond(0.5), await perSecond(0)];
+  expect(steady).toBeGreaterThan(1.5);
+  expect(steady).toBeLessThan(2.7);
+  expect(idle).toBeGreaterThan(1);
+  expect(idle).toBeLessThan(1.5);
 });
