@@ -7,7 +7,7 @@ import { posix } from "node:path";
 import { made, type ProjectFile, projectFiles, projectPaths } from "./project-files.ts";
 
 /** All pages of docs/ together, counted as `wc -w` does. */
-const MAX_DOCS_WORDS = 34_000;
+const MAX_DOCS_WORDS = 35_000;
 const MAX_README_LINES = 150;
 /** The first answer of a server stands in the README at or above this line. */
 const MAX_FIRST_RESULT_LINE = 20;
