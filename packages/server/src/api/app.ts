@@ -62,7 +62,9 @@ export class App {
       response = this.reportCrash(exchange, route, error);
     }
     return response instanceof Promise
-      ? this.recordLate(exchange, route, response, started)
+      ? response
+          .catch((error) => this.reportCrash(exchange, route, error))
+          .then((late) => this.record(exchange, route, late, started))
       : this.record(exchange, route, response, started);
   }
 
@@ -72,7 +74,7 @@ export class App {
     if (refusal !== undefined) return this.refuse(exchange, route, refusal);
     const response = route.handle(exchange, this.api, route);
     return response instanceof Promise
-      ? this.chargeLate(exchange, route, response)
+      ? response.then((late) => this.charge(exchange, route, late))
       : this.charge(exchange, route, response);
   }
 
@@ -97,22 +99,6 @@ export class App {
     return undefined;
   }
 
-  // The late ones are methods of their own: closures in their callers would make an object of each request's variables.
-
-  private async chargeLate(exchange: Exchange, route: Route, response: Promise<Response>): Promise<Response> {
-    return this.charge(exchange, route, await response);
-  }
-
-  private async recordLate(
-    exchange: Exchange,
-    route: CountedRoute,
-    response: Promise<Response>,
-    started: number,
-  ): Promise<Response> {
-    const late = await response.catch((error) => this.reportCrash(exchange, route, error));
-    return this.record(exchange, route, late, started);
-  }
-
   /** Bad input is not charged. */
   private charge(exchange: Exchange, route: Route, response: Response): Response {
     const { lookup } = route;
@@ -130,7 +116,10 @@ export class App {
   private record(exchange: Exchange, route: CountedRoute, response: Response, started: number): Response {
     const { values } = exchange;
     if (values instanceof Promise) {
-      void this.recordSent(exchange, route, response, started, values);
+      void values.then((count) => {
+        exchange.values = count;
+        this.record(exchange, route, response, started);
+      });
       return response;
     }
     const { counts, elapsed, log } = this.api;
@@ -145,17 +134,6 @@ export class App {
       log.access({ method, route: route.template, status, ms, keyId: key?.id, requestId, values });
     }
     return response;
-  }
-
-  private async recordSent(
-    exchange: Exchange,
-    route: CountedRoute,
-    response: Response,
-    started: number,
-    values: Promise<number>,
-  ): Promise<void> {
-    exchange.values = await values;
-    this.record(exchange, route, response, started);
   }
 
   private reportCrash(exchange: Exchange, route: Route, error: unknown): Response {
