@@ -286,7 +286,7 @@ describe("the commands on the release", () => {
     bytes[bytes.length >> 1]! ^= 1;
     await Bun.write(file, bytes);
     const { out, err, code } = await run("data", "verify");
-    expect(out).toMatch(/^reputation \(segments\/\w+\.seg\): .*checksum/m);
+    expect(out).toMatch(/^reputation \(segments\/\w+\.seg\): .*SHA-256 is/m);
     expect(err).toMatch(/^inkling: release .* is corrupt: reputation: .*\nhint: /);
     expect(code).toBe(1);
   });
