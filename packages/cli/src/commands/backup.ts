@@ -214,16 +214,19 @@ const summary = ({ madeAt, program, rows, files, sha256 }: Backup) => ({
 });
 
 const LISTED = {
-  inkling_keys: "keys",
-  inkling_overrides: "overrides",
-  inkling_audit: "audit entries",
+  inkling_keys: ["key", "keys"],
+  inkling_overrides: ["override", "overrides"],
+  inkling_audit: ["audit entry", "audit entries"],
 } as const;
+
+const counted = (count: number, [one, many]: readonly [string, string]) =>
+  `${formatCount(count)} ${count === 1 ? one : many}`;
 
 function listing({ rows, files }: Backup): string {
   const usage = (rows.inkling_usage ?? 0) + (rows.inkling_usage_hours ?? 0);
   return [
-    ...Object.entries(LISTED).map(([table, name]) => `${formatCount(rows[table] ?? 0)} ${name}`),
-    `${formatCount(usage)} rows of usage`,
+    ...Object.entries(LISTED).map(([table, names]) => counted(rows[table] ?? 0, names)),
+    counted(usage, ["row of usage", "rows of usage"]),
     ...files.map(({ name }) => name),
   ].join(", ");
 }
