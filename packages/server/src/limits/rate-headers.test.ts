@@ -46,8 +46,9 @@ describe("rate headers", () => {
     const rows = [
       decision(7, 1, 2000),
       decision(7, 2, 2000), // as much left, later full
-      decision(7 + 2048, 2, 9000), // the same slot among those kept
-      decision(7 + 2 ** 32, 2, 2 ** 40), // alike in all bits of the slot
+      decision(1024 + 7, 2, 9000),
+      decision(2048 + 14, 2, 9000), // the same slot among those kept
+      decision(2 ** 32 + 14 * 2 ** 21, 2, 2 ** 40), // here, too
       decision(7, 1, 9000),
       decision(0, 0, 1),
     ];
@@ -61,5 +62,18 @@ describe("rate headers", () => {
     expect(headers.formatPolicy({ quota: undefined }, { ...rows[0]!, windowSeconds: 3 })).toBe(
       '"default";q=2000;w=3',
     );
+  });
+
+  test.each([
+    [2047, 2047],
+    [2048, 2048],
+    [2049, 2048],
+    [4095, 4094],
+    [8191, 8188],
+    [1_000_000, 999_936],
+    [10_000_000, 9_994_240],
+  ])("of %i left the first 11 bits are shown: %i", (remaining, shown) => {
+    const left = { ...rate(10_000_000), remaining };
+    expect(headers.formatLeft({ quota: undefined }, left, 0, NOON)).toBe(`"default";r=${shown};t=1`);
   });
 });

@@ -3,14 +3,17 @@
 // src  draft-ietf-httpapi-ratelimit-headers-10; docs/errors.md explains them to callers
 // note The bucket is one policy: q is its size, w the seconds that an empty one takes to fill; r is what is
 //      left, t the seconds until it is full again. A daily quota is a second one, "daily".
-// cost texts of a bucket are kept from one request to the next: formatting them anew took 250 ns each
+// cost texts of a bucket are kept from one request to the next: formatting them anew took 250 ns each. Of 2,048 lookups left
+//      and more the first 11 bits are shown, so that one text serves many requests
 
 import type { EpochMs, Key } from "../keys/key.ts";
 import type { Decision } from "./token-bucket.ts";
 
 const DAY_SECONDS = 86_400;
-/** Texts kept, by the last bits of what is left: all of the usual bucket of 2,000. */
-const KEPT = 2048;
+/** Of what is left: all of the usual bucket of 2,000. */
+const SHOWN_BITS = 11;
+/** Texts kept, by the bits that are shown. */
+const KEPT = 2 ** SHOWN_BITS;
 
 /** Seconds until the next UTC day begins, at least 1. */
 export function secondsToMidnight(now: EpochMs): number {
@@ -49,8 +52,10 @@ export class RateHeaders {
     return this.policyText.text;
   }
 
-  private bucketLeft({ remaining, resetSeconds }: Decision): string {
-    const slot = remaining & (KEPT - 1);
+  private bucketLeft({ remaining: left, resetSeconds }: Decision): string {
+    const step = left < KEPT ? 1 : 2 ** (Math.floor(Math.log2(left)) + 1 - SHOWN_BITS);
+    const slot = Math.floor(left / step);
+    const remaining = slot * step;
     const kept = this.leftTexts[slot];
     if (kept?.remaining === remaining && kept.resetSeconds === resetSeconds) return kept.text;
     const text = `"default";r=${remaining};t=${resetSeconds}`;
