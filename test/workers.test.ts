@@ -287,7 +287,8 @@ linux("several workers", () => {
     // Answers of the killed worker are counted, although it could not report them.
     const counted = await server.metric("inkling_lookups_total");
     expect(counted).toBeGreaterThanOrEqual(seen.ok);
-    expect(counted).toBeLessThanOrEqual(seen.ok + seen.failed);
+    // What it had counted and not yet sent, a client's fetch may have sent again to another worker.
+    expect(counted).toBeLessThanOrEqual(seen.ok + seen.failed + CLIENTS);
     server.child.kill("SIGTERM");
     expect(await server.child.exited).toBe(0);
     await withStore(server, async (store) => {
