@@ -9,8 +9,6 @@ import { makeProgress, report } from "./report.mjs";
 
 /** Beyond that the slowest file decides, and each process may hold a gigabyte. */
 const MOST_JOBS = 8;
-/** One more than the cores: tests wait for a third of their time. */
-const JOBS = Math.min(MOST_JOBS, availableParallelism() + 1);
 const OPTIONS = {
   unit: { type: "boolean" },
   full: { type: "boolean" },
@@ -24,7 +22,7 @@ export async function runTests(args) {
   let options;
   try {
     const { values, positionals: parts } = parseArgs({ args, options: OPTIONS, allowPositionals: true });
-    const jobs = values.jobs ?? JOBS;
+    const jobs = values.jobs ?? Math.min(MOST_JOBS, Math.max(2, availableParallelism()));
     if (!(Number(jobs) >= 1)) throw new Error(`--jobs must be a number from 1: it is "${jobs}"`);
     if (!(Number(values.fuzz ?? 0) >= 0))
       throw new Error(`--fuzz must be minutes for each fuzzer: it is "${values.fuzz}"`);
