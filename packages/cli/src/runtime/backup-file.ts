@@ -153,9 +153,10 @@ export async function* readBackup(
   let first: z.infer<typeof header> | undefined;
   let result: Omit<Backup, "files"> | undefined;
   const rows: Record<string, number> = {};
-  for await (const bytes of linesOf(path)) {
+  const lines = linesOf(path);
+  for await (const bytes of lines) {
     const value = jsonOf(bytes);
-    if (first === undefined) first = readHeader(path, value);
+    if (first === undefined) first = await readHeader(path, value, lines);
     else {
       if (result !== undefined) throw damaged(path, "something follows its end");
       const last = end.safeParse(value).data?.end;
@@ -180,13 +181,19 @@ export async function* readBackup(
   return result;
 }
 
-function readHeader(path: string, value: unknown): z.infer<typeof header> {
+/** @param rest read before another version is reported: a damaged file is no other version's, whatever its columns are called */
+async function readHeader(
+  path: string,
+  value: unknown,
+  rest: AsyncGenerator<Buffer>,
+): Promise<z.infer<typeof header>> {
   const { data } = header.safeParse(value);
   if (data === undefined) throw foreign(path);
   const isKnown = Object.entries(data.tables).every(([table, columns]) =>
     columns.every((column) => DUMPED[table]?.columns[column] !== undefined),
   );
   if (data.version === VERSION && isKnown) return data;
+  while (!(await rest.next()).done);
   throw new CliError(
     `${path} was made by another version of Inkling (${data.program}), which keeps what this one does not know`,
     "restore it with that version",
