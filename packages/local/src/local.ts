@@ -154,11 +154,7 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
    */
   lookupMany<L extends Lookup>(lookup: L, values: readonly string[]): (LookupBytes<L> | InklingError)[] {
     const { answers } = this.#use();
-    return values.map((value) => {
-      const outcome = this.#outcome(lookup, value, answers, 0);
-      if (outcome instanceof Uint8Array) return outcome;
-      return (outcome instanceof ComposedAnswer ? outcome.body : unlessPlaceless(outcome)) as LookupBytes<L>;
-    });
+    return this.#outcomes(lookup, values, answers, 0).map((outcome) => bytesOf(outcome) as LookupBytes<L>);
   }
 
   /**
