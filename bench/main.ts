@@ -1,7 +1,8 @@
 // main.ts: `npm run bench`: every part of the suite, one after the other, and the report of all of them.
 //
 // in   --help explains
-// out  bench/RESULTS.md and bench/plots/*.svg; with --quick beside the cached data, with --against on standard output
+// out  bench/RESULTS.md, bench/plots/*.svg and bench/results/*.json; with --quick beside the cached data, with --against on
+//      standard output
 // exit 1 when a part failed; its figures until then are kept, marked as incomplete; 2 for a wrong command line
 //
 // Results of each part are kept as JSON with their commit and time until the part runs again.
@@ -45,7 +46,7 @@ ${PARTS.map(line).join("\n")}
 
 Peers from Debian: ${APT}
 Peers from npm are installed into bench/node_modules when they are missing.
-Data and results are kept in ${data.CACHE.replace(`${ROOT}/`, "")}; INKLING_BENCH_CACHE names another folder.
+Results are kept in bench/results, data in ${data.CACHE.replace(`${ROOT}/`, "")}; INKLING_BENCH_CACHE names another folder.
 `;
 }
 
@@ -133,12 +134,28 @@ function commitLine(): string {
     Bun.spawnSync(["git", "-C", ROOT, "-c", "safe.directory=*", ...args])
       .stdout.toString()
       .trim();
-  const changes = git("status", "--porcelain", "--", "packages", "bench", ":!*.md", ":!bench/plots");
+  const changes = git(
+    "status",
+    "--porcelain",
+    "--",
+    "packages",
+    "bench",
+    ":!*.md",
+    ":!bench/plots",
+    ":!bench/results",
+  );
   return `${git("rev-parse", "--short", "HEAD") || "no commit"}${changes === "" ? "" : " with changes"}`;
 }
 
+/** Those of full rounds are part of the project: a run of one part, in any clone, keeps the others. */
 const resultFile = ({ name }: Part, isQuick: boolean) =>
-  join(data.cacheFolder(isQuick ? "results-quick" : "results"), `${name}.json`);
+  join(isQuick ? data.cacheFolder("results-quick") : join(BENCH, "results"), `${name}.json`);
+
+/** A line for each of its lines. */
+function formatResult({ lines, ...rest }: PartResult): string {
+  const about = JSON.stringify(rest).slice(1, -1);
+  return `{${about},"lines":[\n${lines.map((line) => JSON.stringify(line)).join(",\n")}\n]}\n`;
+}
 
 /** @returns its file */
 async function writeReport(isQuick: boolean): Promise<string> {
@@ -180,7 +197,7 @@ async function runParts({
     const result = await runPart(part, run);
     if (result.failed !== undefined) failed.push(part.name);
     if (options.other) process.stdout.write(comparison(run.lines, OTHER));
-    else writeFileSync(resultFile(part, options.isQuick), `${JSON.stringify(result, null, 1)}\n`);
+    else writeFileSync(resultFile(part, options.isQuick), formatResult(result));
   }
   return { failed, left };
 }
