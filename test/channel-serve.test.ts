@@ -1,7 +1,15 @@
 // A builder and servers of one channel, as processes from the command line.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { currentName, DATA_FOLDER } from "@inkling/release-store";
@@ -186,6 +194,15 @@ describe("the command line", () => {
         code: 2,
         err: expect.stringContaining("INKLING_CHANNEL_KEY"),
       });
+      // With a release and without: it does not go on with old data.
+      const { INKLING_CHANNEL_KEY } = before;
+      settings = { INKLING_CHANNEL: "s3://bucket/releases", INKLING_CHANNEL_KEY: INKLING_CHANNEL_KEY! };
+      for (const name of ["builder", "three"]) {
+        expect(await inkling("serve", "--data-dir", join(temp, name))).toMatchObject({
+          code: 1,
+          err: expect.stringContaining("needs credentials"),
+        });
+      }
       settings = {};
       expect(await inkling("channel", "status")).toMatchObject({
         code: 2,
@@ -200,5 +217,29 @@ describe("the command line", () => {
     });
     expect(await inkling("up")).toMatchObject({ code: 2, err: expect.stringContaining("serve") });
     expect(await inkling("channel", "promote", "--percent", "200")).toMatchObject({ code: 2 });
+  });
+
+  test("a builder that could not read its key publishes once it can", async () => {
+    const key = settings.INKLING_CHANNEL_SIGNING_KEY!;
+    const log = join(temp, "builder.log");
+    const nothing = join(temp, "nothing");
+    mkdirSync(nothing);
+    smallRelease(builder, 9);
+    const child = Bun.spawn(["node", BIN, "build", "--publish", "--data-dir", builder], {
+      cwd: temp,
+      env: { ...env, ...settings, INKLING_MIRROR: nothing, INKLING_CHANNEL: join(temp, "other") },
+      stdio: ["ignore", "ignore", Bun.file(log)],
+    });
+    try {
+      await until(() => readFileSync(log, "utf8").includes("channel-published"));
+      renameSync(key, `${key}.away`);
+      smallRelease(builder, 10);
+      await until(() => /channel-not-published.*holds no private key/.test(readFileSync(log, "utf8")));
+      renameSync(`${key}.away`, key);
+      await until(() => readFileSync(log, "utf8").includes(currentName(builder)!));
+    } finally {
+      child.kill();
+    }
+    expect(await child.exited).toBe(0);
   });
 });
