@@ -2,7 +2,7 @@
 //
 // in   snapshots of keys; which of them every process has applied
 // out  `current`; usage from the cells to the recorder, and quotas used on other hosts to the cells
-// err  take throws when there is no memory for so many keys: those before stay in force
+// err  take throws when there is no memory for so many keys: new ones have no cell, so they get nothing; all else is done
 
 import type { EpochMs, KeyId } from "../keys/key.ts";
 import type { KeySnapshot } from "../keys/keyring.ts";
@@ -39,14 +39,21 @@ export class KeyBroadcaster {
 
   take(snapshot: KeySnapshot): void {
     const { allocator, collector, memory } = this;
+    const keyIds = new Set(snapshot.tokens.map(({ key }) => key.id));
+    const added = [...keyIds].filter((keyId) => !allocator.cells.has(keyId));
+    let fault: unknown;
+    try {
+      memory.reserve(Math.max(LEAST_CELLS, 2 ** Math.ceil(Math.log2(allocator.size + added.length + 1))));
+    } catch (error) {
+      fault = error;
+      for (const keyId of added) keyIds.delete(keyId);
+    }
     this.change++;
-    const added = allocator.assign(
-      snapshot.tokens.map(({ key }) => key.id),
-      this.change,
-    );
-    for (const keyId of added) collector.add(keyId, allocator.cells.get(keyId)!); // assign gave it one
-    memory.reserve(Math.max(LEAST_CELLS, 2 ** Math.ceil(Math.log2(allocator.size + 1))));
+    // assign gives each a cell
+    for (const keyId of allocator.assign(keyIds, this.change))
+      collector.add(keyId, allocator.cells.get(keyId)!);
     this.snapshot = snapshot;
+    if (fault !== undefined) throw fault;
   }
 
   /** No process uses keys any more that were gone before `change`: their cells are free. */
