@@ -167,6 +167,15 @@ describe.each(KINDS)("a restore to %s", (to) => {
     await inkling(source, "backup", archive);
   });
 
+  test("makes the data folder of a new host", async () => {
+    const fresh = await FRESH[to]();
+    const host = { ...fresh, dataDir: join(fresh.dataDir, "of/host") };
+    const ran = await inkling(host, "restore", archive);
+    expect(ran).toMatchObject({ code: 0, err: "" });
+    expect(readFileSync(join(host.dataDir, "feeds.json"), "utf8")).toContain("ip2proxy-lite");
+    expect(await hashes(fresh)).toContain(hashToken(token));
+  });
+
   test("replaces what is there only with --force, and keeps it", async () => {
     const target = await FRESH[to]();
     const [mine] = Object.values(await fill(target));

@@ -17,6 +17,7 @@ import {
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
 import { withExistingStore, withStore } from "../runtime/keys.ts";
+import { ensureWritable } from "../runtime/writable.ts";
 import { CliError, explainFileError, explainTargetError } from "../terminal/errors.ts";
 import { formatBytes, formatCount } from "../terminal/terminal.ts";
 
@@ -86,6 +87,7 @@ Examples:
     const backup = await checkBackup(path);
     const toml = settingsTarget(context, flags.settings, backup);
     const target = filesToWrite(settings, backup.files);
+    ensureWritable(settings.dataDir); // before the database changes
     const kept = await withStore(settings, async (store) => {
       const isEmpty = (await store.dump.isEmpty()) && !target.some(({ isThere }) => isThere);
       if (!isEmpty && flags.force !== true) {
