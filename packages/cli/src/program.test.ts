@@ -241,7 +241,12 @@ describe("output for programs", () => {
     const data = ["--data-dir", "keys-data"];
     const made = await inkling(["keys", "create", "--name", "shop", "--scopes", "email,geolocate", ...data]);
     expect(made.out).toMatch(/^ink_live_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}\n$/);
-    expect(made.err).toMatch(/^Made live key key_\w{16} "shop"\. It is shown this once/);
+    const [warning, remark] = made.err.split("\n");
+    expect(warning).toMatch(/^warning: there was no database yet, .*keys-data\/inkling\.db is made/);
+    // No running server can know of it.
+    expect(remark).toMatch(
+      /^Made live key key_\w{16} "shop"\. It is shown this once: only its hash is kept\.$/,
+    );
     const list = async () => JSON.parse((await inkling(["keys", "list", "--json", ...data])).out);
     const [key] = await list();
     expect(key).toMatchObject({ name: "shop", mode: "live", state: "live", scopes: ["geolocate", "email"] });
@@ -253,6 +258,10 @@ describe("output for programs", () => {
     expect(revoked.out).toBe(`Revoked live key ${key.id} "shop".\n`);
     expect((await list())[0].state).toBe("revoked");
     const sandbox = await inkling(["keys", "create", "--sandbox", "--json", ...data]);
+    expect(sandbox.err).toBe("");
+    expect((await inkling(["keys", "create", ...data])).err).toMatch(
+      /^Made .* accepts it within a second\.\n$/,
+    );
     expect(JSON.parse(sandbox.out)).toMatchObject({ mode: "test", state: "sandbox", name: "unnamed" });
     const table = await inkling(["keys", "list", ...data]);
     expect(table.out.split("\n")[0]).toMatch(/^ID +KEY +NAME +STATE/);

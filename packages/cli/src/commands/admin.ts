@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { userName } from "../config/user.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
-import { withStore } from "../runtime/keys.ts";
+import { warnOfNewDatabase, withStore } from "../runtime/keys.ts";
 
 export function addAdmin(program: Command, context: Context): void {
   const admin = program.command("admin").description("the admin API on the admin listener");
@@ -22,6 +22,7 @@ Examples:
   curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8081/admin/v1/overrides`,
     );
   addAction(command, context, ["dataDir"], async ({ settings }) => {
+    warnOfNewDatabase(settings, context.terminal);
     const made = await withStore(settings, (store) => store.adminToken.rotate(userName()));
     context.terminal.err("Made a new admin token. It is shown this once: only its hash is kept.\n");
     context.terminal.out(made);

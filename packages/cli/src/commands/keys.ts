@@ -18,7 +18,7 @@ import type { Settings } from "../config/settings.ts";
 import { userName } from "../config/user.ts";
 import { addAction, type Flags, type Result } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
-import { withExistingStore, withStore } from "../runtime/keys.ts";
+import { warnOfNewDatabase, withExistingStore, withStore } from "../runtime/keys.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import { formatCount, table } from "../terminal/terminal.ts";
 
@@ -59,8 +59,10 @@ Examples:
     );
   addAction(command, context, SETTINGS, async ({ settings, flags }) => {
     const wanted = parseKey(flags);
+    const isFirst = warnOfNewDatabase(settings, context.terminal);
     const issued = await withStore(settings, (store) => store.createKey(wanted, undefined, userName()));
-    return issuedResult(context, flags, issued, `Made ${describe(issued.key)}. ${SHOWN_ONCE} ${IN_FORCE}`);
+    const remark = `Made ${describe(issued.key)}. ${SHOWN_ONCE}${isFirst ? "" : ` ${IN_FORCE}`}`;
+    return issuedResult(context, flags, issued, remark);
   });
 }
 

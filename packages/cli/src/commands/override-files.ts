@@ -6,7 +6,7 @@ import { exportFile, parseOverrideFile } from "@inkling/server";
 import type { Command } from "commander";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
-import { withExistingStore } from "../runtime/keys.ts";
+import { warnOfNewDatabase, withExistingStore } from "../runtime/keys.ts";
 import { AUTHOR, checked, contextOf, put, usage } from "../runtime/put-overrides.ts";
 import { explainFileError } from "../terminal/errors.ts";
 import { formatCount, warn } from "../terminal/terminal.ts";
@@ -51,6 +51,7 @@ Examples:
     const read = checked(`${file} cannot be imported`, () =>
       parseOverrideFile(input, about, flags.force === true),
     );
+    warnOfNewDatabase(settings, context.terminal);
     const writes = await put(settings, read.overrides, about.author);
     showWarnings(context, read.warnings);
     const count = (outcome: string) => writes.filter((write) => write.outcome === outcome).length;

@@ -8,7 +8,7 @@ import { describeOverride, MAX_PAGE, overrideJson, parseNewOverride, type Store 
 import type { Command } from "commander";
 import { addAction, type Flags } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
-import { withExistingStore } from "../runtime/keys.ts";
+import { warnOfNewDatabase, withExistingStore } from "../runtime/keys.ts";
 import { AUTHOR, authorOf, checked, contextOf, put, usage } from "../runtime/put-overrides.ts";
 import { CliError } from "../terminal/errors.ts";
 import { table } from "../terminal/terminal.ts";
@@ -68,6 +68,7 @@ Examples:
       const about = contextOf(settings, flags.author);
       return parseNewOverride(inputOf(value, flags, about.now), about);
     });
+    warnOfNewDatabase(settings, context.terminal);
     const [write] = await put(settings, [wanted]);
     const { override, outcome } = write!; // one for each that is put
     return {

@@ -5,6 +5,7 @@ import { DATA_FOLDER } from "@inkling/release-store";
 import { openStore, type Store } from "@inkling/server";
 import { databaseFile, type Settings } from "../config/settings.ts";
 import { CliError } from "../terminal/errors.ts";
+import { type ErrorOutput, warn } from "../terminal/terminal.ts";
 import { ensureWritable } from "./writable.ts";
 
 /**
@@ -32,6 +33,20 @@ export async function withExistingStore<T>(
     );
   }
   return withOpened(settings, work);
+}
+
+/**
+ * Says so where a command is about to make the database: a server that uses another one learns nothing of the change.
+ * @returns whether it is
+ */
+export function warnOfNewDatabase(settings: Settings, terminal: ErrorOutput): boolean {
+  const file = databaseFile(settings);
+  if (file === undefined || existsSync(file)) return false;
+  warn(
+    terminal,
+    `there was no database yet, ${file} is made: a server that uses another one learns nothing of this`,
+  );
+  return true;
 }
 
 async function withOpened<T>(settings: Settings, work: (store: Store) => Promise<T>): Promise<T> {

@@ -47,7 +47,7 @@ export function makeStyle(color: boolean): Style {
 export const printable = (text: string): string =>
   text.replace(/[^\P{Cc}\n\t]|[\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, "\ufffd");
 
-type ErrorOutput = Pick<Terminal, "err" | "style">;
+export type ErrorOutput = Pick<Terminal, "err" | "style">;
 
 export const warn = ({ err, style }: ErrorOutput, text: string): void =>
   err(`${style.yellow("warning")}: ${text}\n`);
