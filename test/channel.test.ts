@@ -765,6 +765,12 @@ describe("a bucket", () => {
     const upload = await faultOf(new Group("s3://other/x", bucket.env).publish(1));
     expect(upload).toMatchObject({ fault: "denied", hint: expect.stringContaining("name of the bucket") });
     expect(() => openReader(group.base, {})).toThrow("needs credentials");
+    for (const name of ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]) {
+      const { AWS_ENDPOINT_URL_S3: _, ...rest } = bucket.env;
+      expect(() => openReader(group.base, { ...rest, [name]: "127.0.0.1:9000" })).toThrow(
+        `${name} must be an http or https URL`,
+      );
+    }
   });
 
   test("that lists wrongly loses nothing", async () => {

@@ -297,6 +297,8 @@ describe("the commands on the release", () => {
     const half = (await Bun.file(file).bytes()).slice(0, 5_000);
     rmSync(file);
     await Bun.write(file, half);
+    const status = await run("data", "status");
+    expect(status.out).toMatch(/^damaged {2}.*has 5000 bytes.*: `.*data update` makes a new one\.$/m);
     const up = startUp();
     await untilServing(up);
     expect(up.err).toMatch(/^warning: release .*; a new release is built$/m);

@@ -7,6 +7,7 @@ import {
   describeBroken,
   feedsOf,
   findRollback,
+  findUsable,
   hintFor,
   isBroken,
   pin,
@@ -124,8 +125,10 @@ function addStatus(data: Command, context: Context): void {
     }
     const current = requireCurrent(dataDir);
     const last = findLastBuild(dataDir);
+    const { problem = null } = findUsable(dataDir);
     const status = {
       name: current.name,
+      problem,
       pinned: pinnedName(dataDir) ?? null,
       held,
       release: { ...current.manifest, feeds: [...feedsOf(dataDir, current)] },
@@ -138,6 +141,8 @@ function addStatus(data: Command, context: Context): void {
 
 interface Status {
   readonly name: string;
+  /** Why it cannot be served, as far as a look at its files shows. */
+  readonly problem: string | null;
   readonly pinned: string | null;
   readonly held: HeldRelease | null;
   readonly release: Release;
@@ -147,7 +152,7 @@ interface Status {
 }
 
 function statusText(
-  { name, pinned, held, release, releases, conflicts }: Status,
+  { name, problem, pinned, held, release, releases, conflicts }: Status,
   now: Date,
   terminal: Terminal,
 ) {
@@ -160,6 +165,9 @@ function statusText(
   const pending = release.feeds.filter((feed) => feed.pending !== undefined).map(({ id }) => id);
   const parts = [
     `Release ${name}, built ${release.created_at} (${built})`,
+    problem === null
+      ? ""
+      : `${terminal.style.red("damaged")}  ${problem}: \`npx @inkling/cli data update\` makes a new one.`,
     age === "" ? "" : `Age of its data: ${age}`,
     segmentTable(release),
     feedTable(release.feeds, now, terminal.width),

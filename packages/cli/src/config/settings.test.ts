@@ -245,6 +245,16 @@ describe("values that are refused", () => {
       { flags: { workers: "65" } },
       '--workers must be a whole number from 1 to 64: it is "65"',
     ],
+    [
+      "a channel that lacks a slash",
+      { env: { INKLING_CHANNEL: "s3:/bucket/prod" } },
+      /^INKLING_CHANNEL must be a folder, http\(s\):\/\/host\/path or s3:\/\/bucket\/prefix, .*s3:\/bucket\/prod"$/,
+    ],
+    [
+      "a channel that lacks its bucket",
+      { env: { INKLING_CHANNEL: "s3://" } },
+      /^INKLING_CHANNEL must be a folder, .*"s3:\/\/"$/,
+    ],
     ["port with a fraction", { env: { INKLING_PORT: "80.5" } }, `INKLING_PORT ${whole} "80.5"`],
     ["port with a sign", { env: { INKLING_PORT: "+80" } }, `INKLING_PORT ${whole} "+80"`],
     ["port in hex", { env: { INKLING_PORT: "0x50" } }, `INKLING_PORT ${whole} "0x50"`],

@@ -45,9 +45,11 @@ export async function readRollout(
 }
 
 /** "2 of 3 servers report it ready; web-3:8080: not ready: …" */
-export function rolloutText({ ready, failed, waiting }: Rollout): string {
+export function rolloutText({ ready, failed, waiting, others: outside }: Rollout): string {
   const all = ready.length + failed.length + waiting.length;
-  if (all === 0) return "no server of the roll-out reports";
+  if (all === 0 && outside === 0) return "no server of the roll-out reports";
+  if (all === 0)
+    return `none of the ${outside} servers that report is in this share: nobody has tried the release`;
   const others = [...failed, ...waiting].map(({ name, why }) => `\n  ${name}: ${why}`);
   return `${ready.length} of ${all} servers of the roll-out report it ready${others.join("")}`;
 }

@@ -40,8 +40,13 @@ export function publicKeyOf(privateKey: KeyObject): string {
 
 /** @throws Error when the text is not an Ed25519 key in PEM */
 export function readPrivateKey(pem: string): KeyObject {
-  const key = createPrivateKey(pem);
-  if (key.asymmetricKeyType !== "ed25519") throw new Error(`is a key for ${key.asymmetricKeyType}`);
+  let key: KeyObject;
+  try {
+    key = createPrivateKey(pem);
+  } catch (cause) {
+    throw new Error("it is not PEM", { cause }); // what OpenSSL says names its own files and lines
+  }
+  if (key.asymmetricKeyType !== "ed25519") throw new Error(`it is a key for ${key.asymmetricKeyType}`);
   return key;
 }
 
@@ -79,7 +84,7 @@ export function unseal(text: string, trusted: readonly string[]): string {
   throw new ChannelError(
     "other-key",
     `the channel is signed by another key (${ids}), want ${own.join(" or ")}`,
-    "INKLING_CHANNEL_KEY is the public key that `npx @inkling/cli channel init` printed",
+    "`npx @inkling/cli channel init` printed the public key that servers have in INKLING_CHANNEL_KEY, and made the private key that a publisher has in INKLING_CHANNEL_SIGNING_KEY",
   );
 }
 

@@ -18,8 +18,9 @@ export function parseChannel(text: string): ChannelLocation | undefined {
   const channel = at === -1 ? DEFAULT_CHANNEL : text.slice(at + 1);
   if (base === "" || !CHANNEL_NAME.test(channel)) return undefined;
   const scheme = /^([a-z0-9+.-]+):\/\//i.exec(base)?.[1];
-  if (scheme === undefined) return { base, channel };
+  if (scheme === undefined) return /^(https?|s3):/i.test(base) ? undefined : { base, channel };
   if (!["http", "https", "s3"].includes(scheme) || !URL.canParse(base)) return undefined;
+  if (new URL(base).hostname === "") return undefined; // "s3://" without a bucket
   const { username, password, search, pathname } = new URL(base);
   if (search !== "" || (scheme === "s3" && username + password !== "")) return undefined;
   return [username, password, pathname].every(isDecodable) ? { base, channel } : undefined;

@@ -63,7 +63,7 @@ const rollout = (...rows: [over: Partial<HostReport>, ageSeconds?: number][]) =>
 test("counts the servers of the roll-out, each by its last report", () => {
   const all = [...inside.slice(0, 4), ...outside.slice(0, 4)].map((id) => ({ report: report(id), ageMs: 0 }));
   const before = { report: report(inside[0]!, { ready: false }), ageMs: 5 };
-  expect(rolloutOf(statement, [before, ...all]).ready).toHaveLength(4);
+  expect(rolloutOf(statement, [before, ...all])).toMatchObject({ ready: { length: 4 }, others: 4 });
   const { previous: _, ...whole } = statement;
   expect(rolloutOf(whole, all).ready).toHaveLength(8);
   expect(
@@ -72,6 +72,7 @@ test("counts the servers of the roll-out, each by its last report", () => {
     ready: [],
     failed: [],
     waiting: [],
+    others: 0,
   });
 });
 
@@ -127,7 +128,8 @@ test("a server that reports more often is silent sooner", () => {
 describe("stops", () => {
   const of = (ready: number, failed: number, waiting: number) => {
     const some = (n: number) => Array.from({ length: n }, () => ({ name: "a", why: "b" }));
-    return { ready: some(ready).map(({ name }) => name), failed: some(failed), waiting: some(waiting) };
+    const names = some(ready).map(({ name }) => name);
+    return { ready: names, failed: some(failed), waiting: some(waiting), others: 3 };
   };
   test.each([
     [0, 0, 0, false, false],

@@ -35,17 +35,23 @@ export interface Rollout {
   readonly failed: readonly Troubled[];
   /** Those that have not taken it yet. */
   readonly waiting: readonly Troubled[];
+  /** How many others of the channel report: they are not in the roll-out. */
+  readonly others: number;
 }
 
 export function rolloutOf(statement: Statement, reports: readonly AgedReport[]): Rollout {
   const ready: string[] = [];
   const failed: Troubled[] = [];
   const waiting: Troubled[] = [];
+  let others = 0;
   for (const { report, ageMs, silentMs = SILENT_MS } of newest(reports)) {
     const { name, channel, refused, reasons, server_id } = report;
     if (server_id === null || channel?.name !== statement.channel || ageMs > GONE_MS) continue;
     const release = statement.release.name;
-    if (releaseFor(statement, server_id).name !== release) continue;
+    if (releaseFor(statement, server_id).name !== release) {
+      others++;
+      continue;
+    }
     const isTaken = channel.release === release && (report.pinned || report.release?.name === release);
     if (ageMs > silentMs) {
       failed.push({ name, why: `no report for ${Math.round(ageMs / 1_000)} s` });
@@ -59,7 +65,7 @@ export function rolloutOf(statement: Statement, reports: readonly AgedReport[]):
       waiting.push({ name, why });
     }
   }
-  return { ready, failed, waiting };
+  return { ready, failed, waiting, others };
 }
 
 /** Of each server the last. */
@@ -73,7 +79,7 @@ function newest(reports: readonly AgedReport[]): Iterable<AgedReport> {
 }
 
 /** Are too few of them ready? With none in the roll-out there is nothing to go by. */
-export function isTooFew({ ready, failed, waiting }: Rollout): boolean {
+export function isTooFew({ ready, failed, waiting }: Omit<Rollout, "others">): boolean {
   return ready.length < Math.ceil(LEAST_READY * (ready.length + failed.length + waiting.length));
 }
 

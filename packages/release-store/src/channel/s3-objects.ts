@@ -33,7 +33,7 @@ export class S3Objects implements ObjectStore {
   private readonly objects: HttpObjects;
   private readonly prefix: string;
 
-  /** @throws ChannelError when credentials are missing */
+  /** @throws ChannelError when credentials are missing, or the endpoint is no URL */
   constructor(location: string, env: S3Environment) {
     const { host: bucket, pathname } = new URL(location);
     const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = env;
@@ -46,6 +46,11 @@ export class S3Objects implements ObjectStore {
     if (this.prefix !== "") this.prefix += "/";
     const region = env.AWS_REGION || "us-east-1";
     const endpoint = env.AWS_ENDPOINT_URL_S3 || env.AWS_ENDPOINT_URL;
+    if (endpoint && !(URL.canParse(endpoint) && /^https?:$/.test(new URL(endpoint).protocol))) {
+      const variable = env.AWS_ENDPOINT_URL_S3 ? "AWS_ENDPOINT_URL_S3" : "AWS_ENDPOINT_URL";
+      const hint = "for example http://127.0.0.1:9000";
+      throw new ChannelError("unreachable", `${variable} must be an http or https URL`, hint);
+    }
     const root = endpoint
       ? `${endpoint.replace(/\/+$/, "")}/${bucket}`
       : `https://${bucket}.s3.${region}.amazonaws.com`;
