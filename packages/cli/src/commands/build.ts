@@ -1,6 +1,6 @@
 // build.ts: `inkling build`: the builder of a group: builds as feeds change, without serving, and publishes to a channel.
 
-import { currentName, ReleaseError } from "@inkling/release-store";
+import { currentName, messageOf, ReleaseError } from "@inkling/release-store";
 import { ChannelError } from "@inkling/release-store/channel";
 import { type Command, Option } from "commander";
 import { channelOf, openPublisher, renewIfDue, signingKey } from "../runtime/channel.ts";
@@ -10,6 +10,7 @@ import { keepSettingsFresh, sleepUnlessAborted } from "../runtime/keep-fresh.ts"
 import { LiveSettings } from "../runtime/live-settings.ts";
 import { percentOf } from "../runtime/percent.ts";
 import { ensureWritable } from "../runtime/writable.ts";
+import { CliError } from "../terminal/errors.ts";
 
 /** Finding that there is nothing to publish reads the statement. */
 const PUBLISH_MS = 10_000;
@@ -77,9 +78,7 @@ async function keepBuilding(
       log.info("channel-published", { channel, version, release: release.name, percent: done.percent });
     } catch (error) {
       // Tried again; a build that failed must not hide it, nor the other way round.
-      if (!(error instanceof ChannelError || error instanceof ReleaseError)) throw error;
-      if (!stopper.signal.aborted)
-        log.error("channel-not-published", { reason: error.message, hint: error.hint });
+      if (!stopper.signal.aborted) log.error("channel-not-published", describeFault(error));
     }
   };
   const building = keepSettingsFresh(live, log, stopper.signal, { firstMs: 0 });
@@ -89,4 +88,12 @@ async function keepBuilding(
     await sleepUnlessAborted(PUBLISH_MS, stopper.signal);
   }
   await building;
+}
+
+/** For the log: one that was not expected with its stack. */
+function describeFault(error: unknown): object {
+  if (error instanceof ChannelError || error instanceof ReleaseError || error instanceof CliError) {
+    return { reason: error.message, hint: error.hint };
+  }
+  return { reason: messageOf(error), stack: error instanceof Error ? error.stack : undefined };
 }

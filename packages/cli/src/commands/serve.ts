@@ -3,13 +3,14 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DATA_FOLDER } from "@inkling/release-store";
+import type { RunningServer } from "@inkling/server/serve";
 import type { Command } from "commander";
 import type { SettingName } from "../config/setting-table.ts";
 import { shown } from "../config/settings.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
 import { LiveSettings } from "../runtime/live-settings.ts";
-import { probeListeners, runServer } from "../runtime/run-server.ts";
+import { probeListeners, serveUntilStopped } from "../runtime/run-server.ts";
 import { ensureWritable, forgetChannelReport, whyReadOnly } from "../runtime/writable.ts";
 import { LiveLine } from "../terminal/progress.ts";
 import { formatBytes } from "../terminal/terminal.ts";
@@ -71,27 +72,21 @@ async function serve(live: LiveSettings, context: Context): Promise<void> {
     return { updates, actions: dataActions(updates) };
   });
   const actions = async () => (await upkeep()).actions;
-  const server = await runServer({ mode: "serve", live, actions }, context);
-  const hasRelease = server.running.hasRelease;
-  if (!hasRelease) {
-    const hint = "`npx @inkling/cli data status` shows why; `npx @inkling/cli data update` builds one";
-    server.running.log.error("no-release", { data_dir: dataDir, effect: "lookups answer 503", hint });
-  }
-  if (readOnly !== undefined) {
-    const effect = "this server updates no data, and follows releases that others put there";
-    server.running.log.info("data-folder-read-only", { reason: readOnly, effect });
-    await server.untilStopped(stopper.signal);
-    return;
-  }
-  const { updates } = await upkeep();
-  const { keepSettingsFresh } = await import("../runtime/keep-fresh.ts");
-  const wait = hasRelease ? FIRST_UPDATE_MS * (1 + Math.random()) : 0;
-  const fresh = keepSettingsFresh(live, server.running.log, stopper.signal, {
-    firstMs: wait,
-    updates,
+  await serveUntilStopped({ mode: "serve", live, actions }, context, async ({ hasRelease, log }) => {
+    if (!hasRelease) {
+      const hint = "`npx @inkling/cli data status` shows why; `npx @inkling/cli data update` builds one";
+      log.error("no-release", { data_dir: dataDir, effect: "lookups answer 503", hint });
+    }
+    if (readOnly !== undefined) {
+      const effect = "this server updates no data, and follows releases that others put there";
+      log.info("data-folder-read-only", { reason: readOnly, effect });
+      return;
+    }
+    const { updates } = await upkeep();
+    const { keepSettingsFresh } = await import("../runtime/keep-fresh.ts");
+    const firstMs = hasRelease ? FIRST_UPDATE_MS * (1 + Math.random()) : 0;
+    await keepSettingsFresh(live, log, stopper.signal, { firstMs, updates });
   });
-  await server.untilStopped(stopper.signal);
-  await fresh;
 }
 
 /** Releases come from the channel: nothing is built, and no feed is fetched. */
@@ -100,28 +95,31 @@ async function serveChannel(live: LiveSettings, context: Context): Promise<void>
   const settings = live.current;
   const { keepFollowing, openFollower, withChannel } = await import("../runtime/channel.ts");
   ensureWritable(settings.dataDir);
+  let server: RunningServer | undefined;
+  let download: Download | undefined;
+  const follower = await withChannel(async () =>
+    openFollower(settings, env, {
+      onProgress: (...state) => download?.show(...state),
+      server: () => server,
+    }),
+  );
   probeListeners(settings);
   if (!existsSync(join(settings.dataDir, DATA_FOLDER.current))) {
     terminal.err(`Getting the first release from ${shown("channel", settings)}.\n`);
-    const progress = new Download(terminal);
-    const onProgress: Download["show"] = (...state) => progress.show(...state);
+    download = new Download(terminal);
     try {
-      await withChannel(() => openFollower(settings, env, { onProgress }).follow(stopper.signal));
+      await withChannel(() => follower.follow(stopper.signal));
     } catch (error) {
       if (stopper.signal.aborted) return;
       throw error;
     } finally {
-      progress.end();
+      download.end();
     }
   }
-  const server = await runServer({ mode: "serve", live }, context);
-  const { running } = server;
-  const follower = openFollower(settings, env, {
-    verify: (_dataDir, name, _known, signal) => running.verify(name, signal),
+  await serveUntilStopped({ mode: "serve", live }, context, (running) => {
+    server = running;
+    return keepFollowing(follower, settings, { env, signal: stopper.signal }, running);
   });
-  const following = keepFollowing(follower, settings, { env, signal: stopper.signal }, running);
-  await server.untilStopped(stopper.signal);
-  await following;
 }
 
 const REDRAW_MS = 100;

@@ -14,7 +14,7 @@ import { countKeys, type KeysOf, makeFirstKeys } from "../runtime/first-keys.ts"
 import { keepSettingsFresh, SHORTEST_PAUSE_MS } from "../runtime/keep-fresh.ts";
 import { withStore } from "../runtime/keys.ts";
 import { LiveSettings } from "../runtime/live-settings.ts";
-import { probeListeners, runServer } from "../runtime/run-server.ts";
+import { probeListeners, serveUntilStopped } from "../runtime/run-server.ts";
 import { ensureWritable, forgetChannelReport } from "../runtime/writable.ts";
 import { CliError, EXIT, Stopped } from "../terminal/errors.ts";
 import { type Terminal, warn } from "../terminal/terminal.ts";
@@ -63,19 +63,15 @@ async function up(live: LiveSettings, context: Context): Promise<void> {
     const requests = new Updates();
     const actions = async () => dataActions(requests);
     const watched = terminal.live || terminal.prompt !== undefined;
-    const server = await runServer({ mode: "up", live, watched, actions }, context);
-    served = true;
-    const { version } = context;
-    const { style } = terminal;
-    const updating = updates && mayFindNewer(settings);
-    terminal.out(banner({ settings, current, keys, version, updates: updating, style }));
-    const firstMs = updates ? 0 : SHORTEST_PAUSE_MS;
-    const fresh = keepSettingsFresh(live, server.running.log, stopper.signal, {
-      firstMs,
-      updates: requests,
+    await serveUntilStopped({ mode: "up", live, watched, actions }, context, async ({ log }) => {
+      served = true;
+      const { version } = context;
+      const { style } = terminal;
+      const updating = updates && mayFindNewer(settings);
+      terminal.out(banner({ settings, current, keys, version, updates: updating, style }));
+      const firstMs = updates ? 0 : SHORTEST_PAUSE_MS;
+      await keepSettingsFresh(live, log, stopper.signal, { firstMs, updates: requests });
     });
-    await server.untilStopped(stopper.signal);
-    await fresh;
   } finally {
     // They cannot be shown a second time.
     if (!served && keys.made !== undefined) {

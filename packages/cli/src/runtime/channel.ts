@@ -164,14 +164,14 @@ export async function renewIfDue(
   return publisher.publish(dataDir, name, before === undefined ? 100 : percent);
 }
 
-/** @param verify as a server does it; by default for a data folder that no server uses yet */
+/** @param server the one that uses the data folder, once it runs: it verifies then */
 export function openFollower(
   settings: Settings,
   env: Context["env"],
   {
     onProgress,
-    verify = (...release) => verifyInProcess(workerEnvironment(processEnvironment), ...release),
-  }: Partial<Pick<FollowerOptions, "onProgress" | "verify">>,
+    server,
+  }: Pick<FollowerOptions, "onProgress"> & { readonly server?: () => RunningServer | undefined },
 ): ChannelFollower {
   const { base, channel } = channelOf(settings);
   const { dataDir } = settings;
@@ -181,7 +181,9 @@ export function openFollower(
     publicKeys: trustedKeys(settings),
     dataDir,
     serverId: serverId(dataDir),
-    verify,
+    verify: (folder, name, known, signal) =>
+      server?.()?.verify(name, signal) ??
+      verifyInProcess(workerEnvironment(processEnvironment), folder, name, known, signal),
     now: Date.now,
     ...(onProgress && { onProgress }),
   });

@@ -1,4 +1,4 @@
-// run-server.ts: starts the server, and stops it with a signal.
+// run-server.ts: serves until a stop, with what goes on beside it.
 
 import type { ConsoleFiles } from "@inkling/console/files";
 import type { Mode } from "@inkling/engine";
@@ -63,12 +63,6 @@ function serveConsole(): NonNullable<ServerOptions["console"]> {
   };
 }
 
-export interface Serving {
-  readonly running: RunningServer;
-  /** Resolves when the server has stopped after `signal`. */
-  untilStopped(signal: AbortSignal): Promise<void>;
-}
-
 interface RunOptions extends Pick<ServerOptions, "actions"> {
   readonly mode: Mode;
   readonly live: LiveSettings;
@@ -77,13 +71,15 @@ interface RunOptions extends Pick<ServerOptions, "actions"> {
 }
 
 /**
- * Starts the server, and tells the service manager.
- * @throws StartError or StoreError, each with a hint of its own
+ * Serves until a stop, and tells the service manager.
+ * @param beside what goes on meanwhile, until the stop; when it fails, the server stops in order
+ * @throws StartError or StoreError before it serves, each with a hint of its own; what `beside` throws
  */
-export async function runServer(
+export async function serveUntilStopped(
   { mode, live, watched = false, ...rest }: RunOptions,
   { env, terminal, version, stopper }: Context,
-): Promise<Serving> {
+  beside: (running: RunningServer) => Promise<void>,
+): Promise<void> {
   terminal.outliveReaders?.();
   const options = { ...serverOptions(live.current, mode, version, watched), ...rest };
   const running = await startServer(options);
@@ -94,18 +90,20 @@ export async function runServer(
   );
   const manager = serviceManager(surroundings(env));
   manager.ready();
-  return {
-    running,
-    untilStopped: async (signal) => {
-      if (!signal.aborted) {
-        await new Promise<void>((resolve) =>
-          signal.addEventListener("abort", () => resolve(), { once: true }),
-        );
-      }
-      manager.stopping();
-      await running.stop();
-    },
-  };
+  const work = beside(running);
+  try {
+    const stopped = aborted(stopper.signal);
+    await Promise.race([stopped, work.then(() => stopped)]);
+  } finally {
+    manager.stopping();
+    await running.stop();
+  }
+  await work;
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
 /**
