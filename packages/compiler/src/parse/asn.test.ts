@@ -61,6 +61,11 @@ describe("ranges", () => {
     const source = csv("1.0.0.0,1.0.1.255,1,A", "1.0.1.0,1.0.2.255,2,B", "1.0.0.0,1.0.0.255,3,C", ...many);
     expect(rows(source).slice(0, 2)).toEqual(["1.0.0.0/23 1 A", "1.0.2.0/24 2 B"]);
   });
+  test("a number with two names is two systems, however they alternate", () => {
+    const source = csv("1.0.0.0,1.0.0.255,1,A", "2.0.0.0,2.0.0.255,1,B", "3.0.0.0,3.0.0.255,1,A");
+    expect(rows(source)).toEqual(["1.0.0.0/24 1 A", "2.0.0.0/24 1 B", "3.0.0.0/24 1 A"]);
+    expect(source.systems).toHaveLength(2);
+  });
   test.each([
     ["out of order", ["2.0.0.0,2.0.0.255,1,A", "1.0.0.0,1.0.0.255,1,A"]],
     ["another form", ["network,asn", "1.0.0.0/24,13335"]],

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
+import { countries } from "countries-list";
 import { estimateRadius } from "./accuracy.ts";
 import { completePlace } from "./complete-place.ts";
+import { countryCode } from "./countries.ts";
 import type { Place } from "./place.ts";
 
 type Known = Partial<Place>;
@@ -181,4 +183,10 @@ test.each([
   expect(completePlace({ countryCode: "TW", cityName, subdivisions: [{ name }] }).subdivisions).toEqual(
     subdivisions,
   );
+});
+
+test("a code of the table of countries is one by the rules, which decide on the same in lower case", () => {
+  for (const code of Object.keys(countries))
+    expect([code, countryCode(code.toLowerCase())]).toEqual([code, code]);
+  for (const none of ["", "ZZ", "XX", "EU", "AP", "A1"]) expect(countryCode(none)).toBeUndefined();
 });

@@ -47,6 +47,7 @@ export function findCountry(code: string): Country | undefined {
 
 /** The code in upper case, or undefined where it stands for no country: "", ZZ, XX, EU, AP, A1, … */
 export function countryCode(code: string | undefined): string | undefined {
+  if (code !== undefined && byCode.has(code)) return code;
   const upper = code?.trim().toUpperCase();
   if (upper === undefined || !/^[A-Z]{2}$/.test(upper)) return undefined;
   return USER_ASSIGNED.test(upper) || NO_COUNTRY.has(upper) ? undefined : upper;

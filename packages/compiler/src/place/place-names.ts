@@ -45,6 +45,8 @@ const KIND_WORDS = new Set(
 const UNPRINTABLE = /[\p{Cc}\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffd\p{Cs}]+/gu;
 const PLAIN = /^[!-~]+(?: [!-~]+)*$/;
 const READABLE = /[\p{L}\p{N}]/u;
+/** Plain, readable, and no formula: nearly every name, and told by one pattern instead of three. */
+const CLEAN = /^[0-9A-Za-z][!-~]*(?: [!-~]+)*$/;
 /** Signs that begin a spreadsheet formula, and no name: exports and enriched files are opened in spreadsheets. */
 const FORMULA = /^[=+@\-\uff1d\uff0b\uff20\uff0d\s]+/u;
 
@@ -53,7 +55,7 @@ const FORMULA = /^[=+@\-\uff1d\uff0b\uff20\uff0d\s]+/u;
  * @returns undefined when no letter or digit is left ("", "-", "?")
  */
 export function cleanName(text: string | undefined): string | undefined {
-  if (text === undefined) return undefined;
+  if (text === undefined || CLEAN.test(text)) return text;
   const clean = PLAIN.test(text)
     ? text
     : text.normalize("NFC").replace(UNPRINTABLE, " ").replace(/\s+/gu, " ").trim();

@@ -30,7 +30,8 @@ class CountryDivisions {
   readonly byCode = new Map<string, Division>();
   /** Spellings of the alias table, which decide. No division: ambiguous, or without a code. */
   readonly aliases = new Map<string, Division | undefined>();
-  private readonly found = new Map<string, Division | undefined>();
+  /** By parent, then by name: one key of both would be a new text for each place. */
+  private readonly found = new Map<string, Map<string, Division | undefined>>();
   private readonly keys = once(() => this.index());
 
   constructor(country: string) {
@@ -50,11 +51,12 @@ class CountryDivisions {
   }
 
   find(name: string, parent: string): Division | undefined {
-    const cacheKey = `${parent}\t${name}`;
-    const known = this.found.get(cacheKey);
-    if (known !== undefined || this.found.has(cacheKey)) return known;
+    const within = this.found.get(parent) ?? new Map<string, Division | undefined>();
+    this.found.set(parent, within);
+    const known = within.get(name);
+    if (known !== undefined || within.has(name)) return known;
     const answer = this.search(name, parent);
-    this.found.set(cacheKey, answer);
+    within.set(name, answer);
     return answer;
   }
 

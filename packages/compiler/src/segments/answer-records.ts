@@ -25,10 +25,11 @@ export class AnswerRecords {
   /** Open addressing: record number + 1, or 0; a power of two, at most half full. */
   private slots = new Uint32Array(1 << 12);
   private count = 0;
-  /** By record: its place, counted through all blocks, its length, and its note. */
+  /** By record: its place, counted through all blocks, its length, its note, and the hash of it with its note. */
   private places = new Uint32Array(1 << 11);
   private lengths = new Uint32Array(1 << 11);
   private notes = new Uint32Array(1 << 11);
+  private hashes = new Uint32Array(1 << 11);
 
   /** @param standard the answer where nothing is known; empty for none */
   constructor(standard: string | Uint8Array) {
@@ -47,7 +48,10 @@ export class AnswerRecords {
     this.places[number] = (this.blocks.length - 1) * BLOCK_BYTES + block.end;
     this.lengths[number] = this.write(answer, block);
     this.notes[number] = note;
-    const slot = this.slotOf(number);
+    const record = block.bytes.subarray(block.end, block.end + this.lengths[number]!);
+    const hash = Bun.hash.xxHash32(record, note);
+    this.hashes[number] = hash;
+    const slot = this.slotOf(record, note, hash);
     const known = this.slots[slot]!;
     if (known !== 0) return known - 1;
     this.slots[slot] = number + 1;
@@ -120,14 +124,13 @@ export class AnswerRecords {
   }
 
   /** The slot that holds what equals this record, or the free one where it belongs. */
-  private slotOf(number: number): number {
+  private slotOf(record: Uint8Array, note: number, hash: number): number {
     const mask = this.slots.length - 1;
-    const record = this.recordOf(number);
-    const note = this.notes[number]!;
-    let slot = Bun.hash.xxHash32(record, note) & mask;
+    let slot = hash & mask;
     for (; this.slots[slot] !== 0; slot = (slot + 1) & mask) {
       const other = this.slots[slot]! - 1;
-      if (this.notes[other] === note && Buffer.compare(this.recordOf(other), record) === 0) break;
+      if (this.hashes[other] !== hash || this.notes[other] !== note) continue;
+      if (Buffer.compare(this.recordOf(other), record) === 0) break;
     }
     return slot;
   }
@@ -139,18 +142,23 @@ export class AnswerRecords {
   }
 
   private grow(): void {
-    for (const column of ["places", "lengths", "notes"] as const) {
+    for (const column of ["places", "lengths", "notes", "hashes"] as const) {
       const grown = new Uint32Array(this.slots.length);
       grown.set(this[column]);
       this[column] = grown;
     }
     this.slots = new Uint32Array(this.slots.length * 2);
-    for (let number = 0; number < this.count; number++) this.slots[this.slotOf(number)] = number + 1;
+    const mask = this.slots.length - 1;
+    for (let number = 0; number < this.count; number++) {
+      let slot = this.hashes[number]! & mask;
+      while (this.slots[slot] !== 0) slot = (slot + 1) & mask;
+      this.slots[slot] = number + 1;
+    }
   }
 
   /** After records have moved: their columns, by the new number of each. */
   private renumber(numbers: Uint32Array): void {
-    for (const column of ["lengths", "notes"] as const) {
+    for (const column of ["lengths", "notes", "hashes"] as const) {
       const moved = new Uint32Array(this[column].length);
       numbers.forEach((number, record) => {
         moved[number] = this[column][record]!;

@@ -45,6 +45,35 @@ export function geoTable(
   stated: readonly OperatorFeed[] = [],
   kinds: NetworkWalk = NO_NETWORKS,
 ): GeoTable {
+  const { v4, v6, records, templates, evidence } = answerRanges(source, registered, steps, stated, kinds);
+  steps.collectGarbage(); // the most memory is taken from here on: what only answerRanges needs is not kept
+  const whole = Math.ceil(records.size * WHOLE_SHARE);
+  const first = mostAsked(v4, v6, records.size, Math.max(whole, KEPT_RECORDS));
+  const numbers = records.putFirst(first, whole, (record) => templates.join(record));
+  for (const { values, length } of [v4, v6]) {
+    for (let i = 0; i < length; i++) values[i] = numbers[values[i]!]!;
+  }
+  const ranges = { v4: countAnswered(v4), v6: countAnswered(v6) };
+  const sections = [
+    ...rangeSections(v4),
+    ...rangeSections(v6),
+    ...records.sections(),
+    templates.section(whole),
+    records.noteSection(),
+    ...evidence.sections(),
+  ];
+  steps.progress(2, 2);
+  return { sections, ranges, answers: records.size - 1 };
+}
+
+/** The ranges of each family, and the answers that their values are the numbers of. */
+function answerRanges(
+  source: PlaceSource,
+  registered: RegisteredCountries | undefined,
+  steps: GeoSteps,
+  stated: readonly OperatorFeed[],
+  kinds: NetworkWalk,
+) {
   const records = new AnswerRecords("");
   const templates = new AnswerTemplates();
   const evidence = new EvidenceWriter();
@@ -75,33 +104,14 @@ export function geoTable(
     const places = source.cover?.(which);
     if (which === 4) operators.prepare(places);
     steps.collectGarbage();
-    const ranges =
-      places === undefined
-        ? overlay(above, numbered(source, which), valueFor, source.networks?.[which])
-        : overlay(places, networksIn(above), (over, place) => valueFor(place, over), above.length);
-    steps.collectGarbage();
-    return ranges;
+    return places === undefined
+      ? overlay(above, numbered(source, which), valueFor, source.networks?.[which])
+      : overlay(places, networksIn(above), (over, place) => valueFor(place, over), above.length);
   };
   const v4 = family(4);
   steps.progress(1, 2);
-  const v6 = family(6);
-  const whole = Math.ceil(records.size * WHOLE_SHARE);
-  const first = mostAsked(v4, v6, records.size, Math.max(whole, KEPT_RECORDS));
-  const numbers = records.putFirst(first, whole, (record) => templates.join(record));
-  for (const { values, length } of [v4, v6]) {
-    for (let i = 0; i < length; i++) values[i] = numbers[values[i]!]!;
-  }
-  const ranges = { v4: countAnswered(v4), v6: countAnswered(v6) };
-  const sections = [
-    ...rangeSections(v4),
-    ...rangeSections(v6),
-    ...records.sections(),
-    templates.section(whole),
-    records.noteSection(),
-    ...evidence.sections(),
-  ];
-  steps.progress(2, 2);
-  return { sections, ranges, answers: records.size - 1 };
+  steps.collectGarbage();
+  return { v4, v6: family(6), records, templates, evidence };
 }
 
 /** Of IPv6 a range counts as much as this many addresses of IPv4: both families count about the same then. */
