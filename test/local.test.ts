@@ -305,6 +305,26 @@ describe.each(RUNTIMES)("on %s", (_, runtime) => {
   });
 });
 
+test("on Bun, where files are mapped, tries a release again that could not be", async () => {
+  const data = temporaryFolder();
+  smallRelease(data, 1);
+  const app = new Application(process.execPath, "mapsLater", { options: { data } });
+  await app.line((line) => "release" in line);
+  smallRelease(data, 2);
+  const { refused } = (await app.line((line) => "refused" in line)) as never as { refused: Failure };
+  expect(refused).toMatchObject({
+    code: "DATA_NOT_LOADED",
+    message: expect.stringContaining("EMFILE: too many open files"),
+    hint: expect.stringContaining("inkling data status"),
+  });
+  const next = await app.line(() => true); // the reason is reported once
+  expect(next.release).toBe(requireCurrentName(data));
+  const [first, second, third] = next.tries as [number, number, number];
+  expect(second - first).toBeGreaterThan(1_000);
+  expect(third - second).toBeGreaterThan(2_000);
+  await app.end();
+});
+
 /** Makes a release current whose geo segment has one wrong byte. */
 function putDamaged(data: string, n: number): void {
   const elsewhere = temporaryFolder();

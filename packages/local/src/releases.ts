@@ -9,7 +9,7 @@ import { Worker } from "node:worker_threads";
 import { InklingError } from "@inkling/client";
 import type { LoadedRelease } from "@inkling/engine";
 import { explained, loadRelease, MAPS_FILES, mapSegment } from "@inkling/release-store";
-import type { KeeperMessage, Prepared, Refused } from "./keeper.ts";
+import type { KeeperMessage, NotTaken, Prepared, Refused } from "./keeper.ts";
 import type { SourceOptions } from "./read-options.ts";
 
 export interface ReleaseEvents {
@@ -93,7 +93,9 @@ export class Releases {
       this.opened?.();
       this.events.onRelease(release);
     } catch (error) {
-      this.fail(notLoaded((error as Error).message, undefined, error));
+      const { message, hint } = error as Error & { readonly hint?: string };
+      const notTaken: NotTaken = { name, inUse: this.current?.name, reason: message, hint };
+      this.thread.postMessage(notTaken);
     }
   }
 
