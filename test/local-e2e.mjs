@@ -90,6 +90,21 @@ const SCENARIOS = {
     print({ ...counts, afterwards });
   },
 
+  /** Fails itself whenever a release is taken. */
+  async throws({ options }) {
+    process.on("uncaughtException", (error) => print({ uncaught: error.message }));
+    const local = await createLocal({
+      ...options,
+      onError: (error) => print({ refused: failure(error) }),
+      onRelease: (release) => {
+        throw new Error(`its own: ${release}`);
+      },
+    });
+    for await (const _ of process.stdin);
+    print({ release: local.release });
+    await local.close();
+  },
+
   /** On Bun: the second release can be mapped at the third try. */
   async mapsLater({ options }) {
     const tries = [];

@@ -229,6 +229,18 @@ describe.each(RUNTIMES)("on %s", (_, runtime) => {
     await app.end();
   });
 
+  test("leaves an exception of the application's to the process, as uncaught", async () => {
+    const data = temporaryFolder();
+    smallRelease(data, 1);
+    const app = new Application(runtime, "throws", { options: { data } });
+    const next = async () =>
+      expect(await app.line(() => true)).toEqual({ uncaught: `its own: ${requireCurrentName(data)}` });
+    await next();
+    smallRelease(data, 2);
+    await next();
+    expect(await app.end()).toEqual({ release: requireCurrentName(data) });
+  });
+
   test("follows a channel into an empty folder, and goes on when it is tampered with", async () => {
     const built = temporaryFolder();
     const channel = temporaryFolder();
