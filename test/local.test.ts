@@ -18,7 +18,7 @@ const RUNTIMES = [
   ["Node", Bun.which("node")!],
   ["Bun", process.execPath],
 ] as const;
-/** A channel is looked at every 5 seconds; the rest is for a slow machine. */
+/** A channel is looked at every two to three seconds; the rest is for a slow machine. */
 const LONGEST_WAIT_MS = 60_000;
 const IP = SMALL_NETWORK.replace("0/24", "7");
 

@@ -105,7 +105,7 @@ export interface Group {
 }
 
 /** Tokens of one key. */
-export interface RateState {
+interface RateState {
   /** In the group's bucket; below 0 after hosts that were alone had larger shares. */
   level: number;
   /** Until when it was refilled. */
@@ -133,7 +133,7 @@ export function aloneOf({ rate, burst }: Limit, hosts: number): number {
   return burst < hosts ? 0 : Math.min(burst / hosts, Math.max(1, rate / (2 * hosts)));
 }
 
-export function exchangeRate(
+function exchangeRate(
   before: RateState | undefined,
   limit: Limit,
   { host, held, alone: known, want }: RateWanted,
@@ -176,7 +176,7 @@ export function exchangeRate(
 }
 
 /** One key's day. */
-export interface QuotaState {
+interface QuotaState {
   /** UTC, by the database's clock, as "2026-06-01". */
   day: string;
   /** Used before the first exchange of the day. */
@@ -198,7 +198,7 @@ interface QuotaWanted extends Wanted {
 }
 
 /** @param base what was used on this day, where the state has another day */
-export function exchangeQuota(
+function exchangeQuota(
   before: QuotaState | undefined,
   quota: number,
   { host, day: known, used, held, want }: QuotaWanted,
