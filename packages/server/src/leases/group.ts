@@ -13,13 +13,12 @@
 // SILENT_MS after the last answer that the host is known to have received: never later than the host begins. After GONE_MS
 // the host is held to be gone; one that still runs, cut off for so long, would add its share to the limit.
 
+import { GONE_MS } from "@inkling/release-store";
 import { dayOf } from "../keys/day.ts";
 import type { KeyId } from "../keys/key.ts";
 
 /** Without an answer for so long, a host is alone. */
 export const SILENT_MS = 2_000;
-/** Without an answer for so long, a host's share is given to the others. */
-export const GONE_MS = 600_000;
 /** Further ahead than this: the database's clock was set back. */
 const CLOCK_SLACK_MS = 5_000;
 
