@@ -47,6 +47,7 @@ const FOLDERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["."],
   ],
   server: [
+    ["text"],
     ["http", "keys", "telemetry"],
     ["overrides"],
     ["store"],
