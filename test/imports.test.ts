@@ -47,7 +47,7 @@ const FOLDERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["."],
   ],
   server: [
-    ["text"],
+    ["retry", "text"],
     ["http", "keys", "telemetry"],
     ["overrides"],
     ["store"],
