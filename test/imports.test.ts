@@ -47,10 +47,12 @@ const FOLDERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["."],
   ],
   server: [
+    ["retry", "text"],
     ["http", "keys", "telemetry"],
     ["overrides"],
     ["store"],
-    ["limits", "releases", "mx"],
+    ["limits", "releases"],
+    ["mx"],
     ["leases"],
     ["lookup"],
     ["batch"],

@@ -90,6 +90,39 @@ const SCENARIOS = {
     print({ ...counts, afterwards });
   },
 
+  /** Fails itself whenever a release is taken. */
+  async throws({ options }) {
+    process.on("uncaughtException", (error) => print({ uncaught: error.message }));
+    const local = await createLocal({
+      ...options,
+      onError: (error) => print({ refused: failure(error) }),
+      onRelease: (release) => {
+        throw new Error(`its own: ${release}`);
+      },
+    });
+    for await (const _ of process.stdin);
+    print({ release: local.release });
+    await local.close();
+  },
+
+  /** On Bun: the second release can be mapped at the third try. */
+  async mapsLater({ options }) {
+    const tries = [];
+    const { mmap } = Bun;
+    const local = await createLocal({
+      ...options,
+      onError: (error) => print({ refused: failure(error) }),
+      onRelease: (release) => print({ release, tries: [...tries, performance.now()] }),
+    });
+    Bun.mmap = (...args) => {
+      if (tries.length === 2) return mmap(...args);
+      tries.push(performance.now());
+      throw new Error("EMFILE: too many open files");
+    };
+    for await (const _ of process.stdin);
+    await local.close();
+  },
+
   /** Why each of these options cannot be used. */
   async fails({ all }) {
     const found = [];

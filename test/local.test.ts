@@ -18,7 +18,7 @@ const RUNTIMES = [
   ["Node", Bun.which("node")!],
   ["Bun", process.execPath],
 ] as const;
-/** A channel is looked at every 5 seconds; the rest is for a slow machine. */
+/** A channel is looked at every two to three seconds; the rest is for a slow machine. */
 const LONGEST_WAIT_MS = 60_000;
 const IP = SMALL_NETWORK.replace("0/24", "7");
 
@@ -229,6 +229,18 @@ describe.each(RUNTIMES)("on %s", (_, runtime) => {
     await app.end();
   });
 
+  test("leaves an exception of the application's to the process, as uncaught", async () => {
+    const data = temporaryFolder();
+    smallRelease(data, 1);
+    const app = new Application(runtime, "throws", { options: { data } });
+    const next = async () =>
+      expect(await app.line(() => true)).toEqual({ uncaught: `its own: ${requireCurrentName(data)}` });
+    await next();
+    smallRelease(data, 2);
+    await next();
+    expect(await app.end()).toEqual({ release: requireCurrentName(data) });
+  });
+
   test("follows a channel into an empty folder, and goes on when it is tampered with", async () => {
     const built = temporaryFolder();
     const channel = temporaryFolder();
@@ -303,6 +315,26 @@ describe.each(RUNTIMES)("on %s", (_, runtime) => {
     const found = (await app.end()) as unknown as { message: string }[];
     for (const [i, [, message]] of all.entries()) expect(found[i]?.message).toMatch(message);
   });
+});
+
+test("on Bun, where files are mapped, tries a release again that could not be", async () => {
+  const data = temporaryFolder();
+  smallRelease(data, 1);
+  const app = new Application(process.execPath, "mapsLater", { options: { data } });
+  await app.line((line) => "release" in line);
+  smallRelease(data, 2);
+  const { refused } = (await app.line((line) => "refused" in line)) as never as { refused: Failure };
+  expect(refused).toMatchObject({
+    code: "DATA_NOT_LOADED",
+    message: expect.stringContaining("EMFILE: too many open files"),
+    hint: expect.stringContaining("inkling data status"),
+  });
+  const next = await app.line(() => true); // the reason is reported once
+  expect(next.release).toBe(requireCurrentName(data));
+  const [first, second, third] = next.tries as [number, number, number];
+  expect(second - first).toBeGreaterThan(1_000);
+  expect(third - second).toBeGreaterThan(2_000);
+  await app.end();
 });
 
 /** Makes a release current whose geo segment has one wrong byte. */

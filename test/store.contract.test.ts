@@ -383,6 +383,26 @@ for (const backend of BACKENDS) {
         expect([...(await sql`SELECT id FROM inkling_recorders`)]).toEqual([{ id: "new" }]);
         await sql.close();
       });
+
+      test("leases of keys that were revoked the day before are deleted with it", async () => {
+        const store = await open();
+        const sql = new SQL(address);
+        const [before, today, valid] = await Promise.all(
+          Array.from({ length: 3 }, async () => {
+            const { key } = await store.createKey(wanted());
+            await sql`INSERT INTO inkling_leases (key_id, version, state, short_at) VALUES (${key.id}, 1, '{}', 0)`;
+            return key.id;
+          }),
+        );
+        await store.revokeKey(before!);
+        clock += 86_400_000;
+        await store.revokeKey(today!);
+        clock += 1;
+        await store.usage.add(batch(1, 1, "new"));
+        const left: { key_id: string }[] = await sql`SELECT key_id FROM inkling_leases`;
+        expect(left.map(({ key_id }) => key_id).sort()).toEqual([today!, valid!].sort());
+        await sql.close();
+      });
     });
 
     describe("overrides", () => {

@@ -47,6 +47,12 @@ export interface Refused {
 
 export type KeeperMessage = Prepared | Refused;
 
+/** A release that was handed over and could not be opened. */
+export interface NotTaken extends Omit<Refused, "type"> {
+  readonly name: string;
+  readonly inUse: string | undefined;
+}
+
 export class Keeper {
   private readonly options: SourceOptions;
   private readonly report: (message: KeeperMessage) => void;
@@ -54,8 +60,9 @@ export class Keeper {
   private readonly follower: ChannelFollower | undefined;
   private readonly channelTries = new Tries(CHANNEL_POLL_MS);
   private readonly releaseTries = new Tries(POLL_MS);
-  /** The release in use, and its segments. */
+  /** The release in use, or handed over a moment ago. */
   private taken: string | undefined;
+  /** The segments of the one that was handed over last. */
   private held: ReadonlySet<string> = new Set();
   /** The one that could not be used. */
   private refused: string | undefined;
@@ -93,6 +100,14 @@ export class Keeper {
     this.stopped.abort();
   }
 
+  /** The release that was handed over is tried again, as one that is not sound. */
+  putBack({ name, inUse, ...failure }: NotTaken): void {
+    if (name !== this.taken) return; // another has been handed over since
+    this.taken = inUse;
+    this.refused = name;
+    if (this.releaseTries.failed(failure.reason)) this.report({ type: "refused", ...failure });
+  }
+
   /** @returns is another process at work in the data folder? */
   private async follow(signal: AbortSignal): Promise<boolean> {
     const { follower, channelTries: tries } = this;
@@ -125,8 +140,7 @@ export class Keeper {
         if (this.taken === undefined) this.takeOlder(wanted);
         throw error;
       }
-      this.refused = undefined;
-      this.releaseTries.succeeded();
+      this.refused = undefined; // it has succeeded when it is still in use at the next look
     } catch (error) {
       if (this.releaseTries.failed(messageOf(error))) this.refuse(error);
     }

@@ -17,8 +17,8 @@ export interface LocalOptions<P extends OnUnavailable = OnUnavailable> {
   readonly onUnavailable?: P;
   /** As of the client: a lookup whose answer lacks data for one of these fails with DATA_INCOMPLETE. */
   readonly require?: readonly DataName[];
-  /** Called with the name of each release from which answers come from then on. */
+  /** Called with the name of each release from which answers come from then on. What it throws is uncaught. */
   readonly onRelease?: (name: string) => void;
-  /** Called when a release or the channel is refused: what is in use goes on answering. Once for each reason. */
+  /** Called when a release or the channel is refused: what is in use goes on answering. Once for each reason. What it throws is uncaught. */
   readonly onError?: (error: Error) => void;
 }

@@ -9,7 +9,7 @@ import { Worker } from "node:worker_threads";
 import { InklingError } from "@inkling/client";
 import type { LoadedRelease } from "@inkling/engine";
 import { explained, loadRelease, MAPS_FILES, mapSegment } from "@inkling/release-store";
-import type { KeeperMessage, Prepared, Refused } from "./keeper.ts";
+import type { KeeperMessage, NotTaken, Prepared, Refused } from "./keeper.ts";
 import type { SourceOptions } from "./read-options.ts";
 
 export interface ReleaseEvents {
@@ -69,32 +69,38 @@ export class Releases {
     await this.ended;
   }
 
-  private take({ name, manifest, stamps, segments }: Prepared): void {
-    const { dataDir } = this.options;
+  private take(prepared: Prepared): void {
     try {
-      const before = this.bytes;
-      if (!MAPS_FILES) {
-        // Whether or not it can be opened: the thread does not send these again.
-        this.bytes = new Map(segments);
-        for (const report of Object.values(manifest.segments)) {
-          if (report === undefined) continue;
-          const kept = before.get(report.sha256);
-          if (kept !== undefined) this.bytes.set(report.sha256, kept);
-        }
-      }
-      const release = explained(dataDir, name, () =>
-        loadRelease(
-          name,
-          manifest,
-          (report) => this.bytes.get(report.sha256) ?? mapSegment(dataDir, report, stamps),
-        ),
-      );
-      this.current = release;
-      this.opened?.();
-      this.events.onRelease(release);
+      this.current = this.load(prepared);
     } catch (error) {
-      this.fail(notLoaded((error as Error).message, undefined, error));
+      const { message, hint } = error as Error & { readonly hint?: string };
+      const notTaken: NotTaken = { name: prepared.name, inUse: this.current?.name, reason: message, hint };
+      this.thread.postMessage(notTaken);
+      return;
     }
+    this.opened?.();
+    this.events.onRelease(this.current); // what the application throws there is uncaught: it is not the release's fault
+  }
+
+  private load({ name, manifest, stamps, segments }: Prepared): LoadedRelease {
+    const { dataDir } = this.options;
+    const before = this.bytes;
+    if (!MAPS_FILES) {
+      // Whether or not it can be opened: the thread does not send these again.
+      this.bytes = new Map(segments);
+      for (const report of Object.values(manifest.segments)) {
+        if (report === undefined) continue;
+        const kept = before.get(report.sha256);
+        if (kept !== undefined) this.bytes.set(report.sha256, kept);
+      }
+    }
+    return explained(dataDir, name, () =>
+      loadRelease(
+        name,
+        manifest,
+        (report) => this.bytes.get(report.sha256) ?? mapSegment(dataDir, report, stamps),
+      ),
+    );
   }
 
   private refuse({ reason, hint }: Refused): void {

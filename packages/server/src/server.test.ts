@@ -203,6 +203,23 @@ describe("connections", () => {
 });
 
 describe("the admin listener", () => {
+  test("loads the admin API again that could not be loaded", async () => {
+    let failures = 1;
+    const running = await startServer(
+      options({
+        actions: async () => {
+          if (failures-- > 0) throw new Error("EMFILE: too many open files");
+          return {} as never;
+        },
+      }),
+    );
+    const url = `http://127.0.0.1:${running.adminPort}/admin/v1/status`;
+    const status = async () => (await globalThis.fetch(url)).status;
+    expect([await status(), await status(), await status()]).toEqual([500, 401, 401]);
+    expect(failures).toBe(-1);
+    await running.stop();
+  });
+
   const admin = (path: string) => globalThis.fetch(`http://127.0.0.1:${server.adminPort}${path}`);
   test("/metrics, and nothing else", async () => {
     const metrics = await admin("/metrics");

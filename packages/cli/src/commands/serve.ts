@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DATA_FOLDER } from "@inkling/release-store";
+import { loadOnce } from "@inkling/server/load-once";
 import type { RunningServer } from "@inkling/server/serve";
 import type { Command } from "commander";
 import type { SettingName } from "../config/setting-table.ts";
@@ -66,7 +67,7 @@ async function serve(live: LiveSettings, context: Context): Promise<void> {
   const readOnly = whyReadOnly(settings);
   probeListeners(settings);
   if (readOnly === undefined) forgetChannelReport(dataDir); // otherwise it is of those who put releases there
-  const upkeep = once(async () => {
+  const upkeep = loadOnce(async () => {
     const { dataActions, Updates } = await import("../runtime/data-actions.ts");
     const updates = new Updates();
     return { updates, actions: dataActions(updates) };
@@ -145,12 +146,4 @@ class Download {
     this.isOver = true;
     this.line.clear();
   }
-}
-
-function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
 }

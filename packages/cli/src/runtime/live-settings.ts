@@ -11,7 +11,7 @@ import { SettingsError } from "../terminal/errors.ts";
 import type { Stopper } from "../terminal/stop.ts";
 
 /** What a server or its next build takes over; all others are read at a start. */
-export const LIVE = [
+const LIVE = [
   "mirror",
   "offline",
   "maxmindAccountId",

@@ -1,9 +1,9 @@
 // run-server.ts: serves until a stop, with what goes on beside it.
 
-import type { ConsoleFiles } from "@inkling/console/files";
 import type { Mode } from "@inkling/engine";
 import { FORM, programFile } from "@inkling/release-store/program";
 import { exitOnFault } from "@inkling/server/exit-on-fault";
+import { loadOnce } from "@inkling/server/load-once";
 import {
   probePort,
   type ReloadableOptions,
@@ -50,17 +50,11 @@ function serverOptions(settings: Settings, mode: Mode, version: string, watched:
 
 /** In a clone the console is bundled, in 80 ms, for the first page that is requested, not for the start. */
 function serveConsole(): NonNullable<ServerOptions["console"]> {
-  let files: Promise<ConsoleFiles> | undefined;
-  return async (request, path) => {
-    files ??= import("@inkling/console/files").then(({ openConsole }) =>
-      openConsole(FORM === "clone" ? undefined : programFile("console")),
-    );
-    const opened = await files.catch((error) => {
-      files = undefined; // the next request tries again
-      throw error;
-    });
-    return opened.serve(request, path);
-  };
+  const files = loadOnce(async () => {
+    const { openConsole } = await import("@inkling/console/files");
+    return openConsole(FORM === "clone" ? undefined : programFile("console"));
+  });
+  return async (request, path) => (await files()).serve(request, path);
 }
 
 interface RunOptions extends Pick<ServerOptions, "actions"> {

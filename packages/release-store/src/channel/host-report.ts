@@ -11,6 +11,11 @@ import { z } from "zod";
 import { ChannelError } from "./channel-error.ts";
 import { type ObjectStore, readText } from "./object-store.ts";
 
+/**
+ * After so long without a report or an answer a server is gone: it counts for nothing in a roll-out, and its share of
+ * limits is given to the others.
+ */
+export const GONE_MS = 600_000;
 const MOST_TEXT = 200;
 const MOST_TEXTS = 10;
 const MOST_REPORTS = 10_000;

@@ -362,7 +362,7 @@ export function readManifest(text: string, name: string): Release {
   }
 }
 
-export function segmentPaths({ segments }: Release): string[] {
+function segmentPaths({ segments }: Release): string[] {
   return Object.values(segments).flatMap((segment) =>
     segment === undefined ? [] : [DATA_FOLDER.segmentFile(segment.sha256)],
   );

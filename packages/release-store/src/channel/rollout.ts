@@ -6,13 +6,11 @@
 // A server that was killed by the release reports nothing more: so silence counts as not ready, until the server is
 // held to be gone.
 
-import type { HostReport } from "./host-report.ts";
+import { GONE_MS, type HostReport } from "./host-report.ts";
 import { releaseFor, type Statement } from "./statement.ts";
 
 /** Longer than the minute after which a server writes its file again. */
 const SILENT_MS = 150_000;
-/** After so long without a report a server is gone, and counts for nothing. */
-export const GONE_MS = 600_000;
 /** Of the servers in the roll-out: fewer that are ready stop it. */
 const LEAST_READY = 0.9;
 

@@ -4,8 +4,8 @@
 
 import { issueLines } from "@inkling/engine";
 import { z } from "zod";
-import { oneLine } from "../keys/fields.ts";
 import { MAX_AUTHOR } from "../overrides/override.ts";
+import { oneLine } from "../text/fields.ts";
 import type { BodyFormat } from "./operation.ts";
 import { AdminProblem, bodyProblem } from "./problems.ts";
 import type { Session } from "./sessions.ts";

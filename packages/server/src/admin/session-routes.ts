@@ -5,8 +5,8 @@
 // src  docs/admin-api.md
 
 import { z } from "zod";
-import { oneLine } from "../keys/fields.ts";
 import { MAX_AUTHOR } from "../overrides/override.ts";
+import { oneLine } from "../text/fields.ts";
 import { requireOwnPage, requireToken } from "./admission.ts";
 import { type Operation, operation } from "./operation.ts";
 import { DEFAULT_ACTOR } from "./request.ts";

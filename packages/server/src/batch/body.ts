@@ -8,8 +8,8 @@
 
 import { z } from "zod";
 import { type Problem, problem } from "../http/problems.ts";
-import type { FairShares } from "../keys/fair-shares.ts";
 import type { KeyId } from "../keys/key.ts";
+import type { FairShares } from "../limits/fair-shares.ts";
 
 /** Largest JSON body, decoded. */
 export const MAX_JSON_BYTES = 1024 * 1024;

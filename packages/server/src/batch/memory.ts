@@ -4,7 +4,7 @@
 //      answers to that are not read it takes as much again. So a stream takes 90 KB when it is quiet, and up to 5 MB when
 //      input and answers pile up, 10 MB with gzip: only their number bounds the memory.
 
-import { FairShares } from "../keys/fair-shares.ts";
+import { FairShares } from "../limits/fair-shares.ts";
 import { MAX_JSON_BYTES } from "./body.ts";
 
 /** A stream with gzip, in either direction, counts as two. */

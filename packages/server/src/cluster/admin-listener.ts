@@ -11,6 +11,7 @@ import { listen } from "../http/listener.ts";
 import { requestIds } from "../http/request-id.ts";
 import { pathEnd, targetOf } from "../http/request-target.ts";
 import type { StatusSource } from "../lookup/status.ts";
+import { loadOnce } from "../serving/load-once.ts";
 import type { ServerOptions } from "../serving/options.ts";
 import type { Services } from "../serving/services.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -40,7 +41,8 @@ export class AdminListener {
   private readonly hostNames: HostNames;
   private readonly newRequestId = requestIds((bytes) => crypto.getRandomValues(bytes));
   private readonly server: Bun.Server<undefined>;
-  private app: Promise<AdminApp> | undefined;
+  /** It takes 40 ms to load: the first request waits for it, not the start. */
+  private readonly app = loadOnce(() => this.loadApp());
 
   /** Starts it. */
   constructor(options: ServerOptions, parts: AdminListenerParts) {
@@ -73,10 +75,7 @@ export class AdminListener {
   private async answer(request: Request): Promise<Response> {
     if (!this.hostNames.isOwnHost(request.headers.get("host"))) return this.refuseHost(request);
     const target = targetOf(request.url);
-    if (target.startsWith(ADMIN_PATH)) {
-      this.app ??= this.loadApp();
-      return (await this.app).handle(request);
-    }
+    if (target.startsWith(ADMIN_PATH)) return (await this.app()).handle(request);
     const path = target.slice(0, pathEnd(target));
     if (path === "/metrics") return this.metrics();
     const file = await this.options.console?.(request, path);
@@ -103,7 +102,6 @@ export class AdminListener {
     return new Response(metricsText(source), { headers: { "Content-Type": METRICS_TYPE } });
   }
 
-  /** It takes 40 ms to load: the first request waits for it, not the start. */
   private async loadApp(): Promise<AdminApp> {
     const { services, source, log, onProblem, report } = this.parts;
     const { store, overrides, releases, keyLoader } = services;

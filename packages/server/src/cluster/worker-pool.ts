@@ -8,7 +8,7 @@ import { messageOf as textOf } from "@inkling/release-store";
 import { processCommand } from "@inkling/release-store/program";
 import { API_COUNTS, makeCounts } from "../api/counts.ts";
 import { StartError } from "../http/start-error.ts";
-import { backoffMs } from "../keys/backoff.ts";
+import { backoffMs } from "../retry/backoff.ts";
 import { CHANGES, type Change, type ReloadableOptions, type ServerOptions } from "../serving/options.ts";
 import type { Services } from "../serving/services.ts";
 import type { Serving } from "../serving/serving.ts";

@@ -7,7 +7,7 @@
 
 import { issueLines, type Prefix, parsePrefix } from "@inkling/engine";
 import { z } from "zod";
-import { isoTime, oneLine } from "./fields.ts";
+import { isoTime, oneLine } from "../text/fields.ts";
 import { type KeyChange, KeyInputError, type NewKey, SCOPES } from "./key.ts";
 import { KEY_MODES } from "./token.ts";
 

@@ -5,10 +5,10 @@
 // err  none: a store that is unreachable, or empty in the place of one that was not, leaves the keyring as it is, and is
 //      checked less often; see the keyring's `state`
 
-import { backoffMs } from "./backoff.ts";
+import { backoffMs } from "../retry/backoff.ts";
+import { RepeatedCheck } from "../retry/repeated-check.ts";
 import type { EpochMs } from "./key.ts";
 import type { Keyring, KeySnapshot } from "./keyring.ts";
-import { RepeatedCheck } from "./repeated-check.ts";
 import { holdsMadeKeys } from "./snapshot.ts";
 import { EmptyDatabaseError, isEmptyStamp, type SavedCopy, type SnapshotFile } from "./snapshot-file.ts";
 

@@ -10,8 +10,8 @@ import {
   parsePrefix,
   prefixContains,
 } from "@inkling/engine";
+import { visibleText } from "../text/visible-text.ts";
 import { KEY_MODES, type KeyMode } from "./token.ts";
-import { visibleText } from "./visible-text.ts";
 
 /** The lookups that a key may be allowed, and that usage is counted by. */
 export const SCOPES = LOOKUPS;

@@ -13,13 +13,12 @@
 // SILENT_MS after the last answer that the host is known to have received: never later than the host begins. After GONE_MS
 // the host is held to be gone; one that still runs, cut off for so long, would add its share to the limit.
 
+import { GONE_MS } from "@inkling/release-store";
 import { dayOf } from "../keys/day.ts";
 import type { KeyId } from "../keys/key.ts";
 
 /** Without an answer for so long, a host is alone. */
 export const SILENT_MS = 2_000;
-/** Without an answer for so long, a host's share is given to the others. */
-export const GONE_MS = 600_000;
 /** Further ahead than this: the database's clock was set back. */
 const CLOCK_SLACK_MS = 5_000;
 
@@ -105,7 +104,7 @@ export interface Group {
 }
 
 /** Tokens of one key. */
-export interface RateState {
+interface RateState {
   /** In the group's bucket; below 0 after hosts that were alone had larger shares. */
   level: number;
   /** Until when it was refilled. */
@@ -133,7 +132,7 @@ export function aloneOf({ rate, burst }: Limit, hosts: number): number {
   return burst < hosts ? 0 : Math.min(burst / hosts, Math.max(1, rate / (2 * hosts)));
 }
 
-export function exchangeRate(
+function exchangeRate(
   before: RateState | undefined,
   limit: Limit,
   { host, held, alone: known, want }: RateWanted,
@@ -176,7 +175,7 @@ export function exchangeRate(
 }
 
 /** One key's day. */
-export interface QuotaState {
+interface QuotaState {
   /** UTC, by the database's clock, as "2026-06-01". */
   day: string;
   /** Used before the first exchange of the day. */
@@ -198,7 +197,7 @@ interface QuotaWanted extends Wanted {
 }
 
 /** @param base what was used on this day, where the state has another day */
-export function exchangeQuota(
+function exchangeQuota(
   before: QuotaState | undefined,
   quota: number,
   { host, day: known, used, held, want }: QuotaWanted,

@@ -36,6 +36,7 @@ export class LeaseHolder {
   private readonly elapsed: () => number;
   private running: Promise<void> | undefined;
   private timer: ReturnType<typeof setInterval> | undefined;
+  private isStopped = false;
   private looks = 0;
   private isAlone = false;
   private failures = 0;
@@ -73,8 +74,9 @@ export class LeaseHolder {
     this.options.book.defaults = defaults;
   }
 
-  /** Gives everything back. */
+  /** Gives everything back, and leaves the group: an exchange after that would join it again. */
   async stop(): Promise<void> {
+    this.isStopped = true;
     clearInterval(this.timer);
     await this.running;
     await this.options.source.leave(this.options.book.giveBack()).catch(() => {}); // the group withholds it for a while
@@ -88,7 +90,8 @@ export class LeaseHolder {
     void this.exchange();
   }
 
-  private exchange(): Promise<void> {
+  private async exchange(): Promise<void> {
+    if (this.isStopped) return;
     this.running ??= this.askGroup().finally(() => {
       this.running = undefined;
     });

@@ -4,9 +4,9 @@
 // out  one ListedHost each; those that are gone (GONE_MS) are left out
 // err  StoreError
 
-import { type HostReport, readHostReport } from "@inkling/release-store";
+import { GONE_MS, type HostReport, readHostReport } from "@inkling/release-store";
 import type { Tables } from "../store/tables.ts";
-import { GONE_MS, type HostId } from "./group.ts";
+import type { HostId } from "./group.ts";
 import { CLOCK } from "./tables.ts";
 
 /** Hosts write about once a second. */

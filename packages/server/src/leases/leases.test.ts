@@ -399,19 +399,33 @@ test("hosts that never had an answer do not know their share, and take none", as
   }
 });
 
+/** An exchange with a database that answers at once. */
+async function exchange(host: Host): Promise<void> {
+  await host.way.proceed(() => host.exchange());
+  while (host.isExchanging) {
+    host.way.arrive();
+    await host.way.proceed();
+  }
+}
+
+test.each([5, 2 ** 30, 2 ** 31, 5e9, 1e12])("of a quota of %p, what was used is exact", async (quota) => {
+  const key = { id: KEY_ID, quota } as Key;
+  const way = new Way(new Database(), (now) => ({ arrivesAt: now, endsAt: now, isAnswered: true }));
+  way.now = START;
+  const host = new Host("a", key, way, START, 0, 0);
+  for (let used = 0; used < 5; used++) {
+    await exchange(host);
+    expect(host.cells.usedOfQuota(0, START, quota)).toBe(used);
+    expect(host.lookUp(key, START)).toBe(true);
+  }
+});
+
 test("other defaults: a key without limits of its own asks for a lease, and gets no more than that", async () => {
   const key = { id: KEY_ID } as Key;
   const way = new Way(new Database(), (now) => ({ arrivesAt: now, endsAt: now, isAnswered: true }));
   way.now = START;
   const host = new Host("a", key, way, START, 0, 0);
   const lookUps = () => Array.from({ length: 100 }, () => host.lookUp(key, START)).filter(Boolean).length;
-  const exchange = async () => {
-    await way.proceed(() => host.exchange());
-    while (host.isExchanging) {
-      way.arrive();
-      await way.proceed();
-    }
-  };
   expect(lookUps()).toBe(100); // 0 is no limit
   for (const [rate, burst] of [
     [40, 20],
@@ -421,7 +435,7 @@ test("other defaults: a key without limits of its own asks for a lease, and gets
     host.buckets.setDefaults({ rate, burst });
     host.book.defaults = { rate, burst };
     expect(host.book.replaceKeys([key], new Map([[KEY_ID, 0]]))).toBe(true);
-    await exchange();
+    await exchange(host);
     const allowed = lookUps();
     expect(allowed).toBeGreaterThan(0);
     expect(allowed).toBeLessThanOrEqual(burst - before);

@@ -20,10 +20,10 @@ export interface Demand {
 export const noDemand = (): Demand => ({ perLook: 0, idleLooks: IDLE_LOOKS });
 
 /** Takes a look's numbers in. */
-export function follow(demand: Demand, used: number, refused: number, looks = 1): void {
-  const wanted = (used + refused) / Math.max(1, looks);
+export function follow(demand: Demand, used: number, refused: number): void {
+  const wanted = used + refused;
   demand.perLook = Math.max(wanted, 0.7 * demand.perLook + 0.3 * wanted);
-  demand.idleLooks = wanted > 0 ? 0 : demand.idleLooks + looks;
+  demand.idleLooks = wanted > 0 ? 0 : demand.idleLooks + 1;
   if (demand.idleLooks >= IDLE_LOOKS) demand.perLook = 0;
 }
 

@@ -6,12 +6,13 @@
 // Hosts cannot wait for each other in a ring: a write locks this host's own row, then keys in their order; only one host at
 // a time joins, it locks no keys, and leaves rows of hosts alone that are locked.
 
+import { GONE_MS } from "@inkling/release-store";
 import type { SQL } from "bun";
 import { type KeyId, SCOPES } from "../keys/key.ts";
 import type { Tables } from "../store/tables.ts";
 import type { LeaseAnswer, LeaseRequest } from "./book.ts";
 import { exchangeLeases, type GroupRows, type KeyWrite, type LeaseRows } from "./exchange.ts";
-import { GONE_MS, type GroupHost, type HostId, type KeyState } from "./group.ts";
+import type { GroupHost, HostId, KeyState } from "./group.ts";
 
 /** Any number: what hosts lock that join. */
 const MEMBERS_LOCK = 0x696e6b6d;

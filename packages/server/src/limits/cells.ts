@@ -13,7 +13,7 @@
 //   bytes of a cell  0 full at (int64, 0 = never used)   8 day and count of the quota (int64)
 //                    16 lookups on even days, by scope (3 x uint32)   28 on odd days
 //                    40 refused on even days, by reason (3 x uint32)   52 on odd days
-//                    64 values of batches on even days, by scope (3 x uint32)   76 on odd days
+//                    64 values of batches on even days, by scope (3 x uint32)   76 on odd days   88 not used
 
 import { DAY_MS } from "../keys/day.ts";
 import { COUNTED, type Counted, type EpochMs, SCOPES } from "../keys/key.ts";

@@ -1,10 +1,10 @@
 // leased-cells.ts: cells that hold what this host has taken in advance from the limits of a group (leases/), in place of
 // limits of their own: they are refilled by leases, not by time.
 //
-// The same 64 bytes: the first word is the balance, in ns that the rate takes to give it; the second holds what is left of
-// the quota, here and of the group.
+// The same 128 bytes, with the same counts: the first word is the balance, in ns that the rate takes to give it; the next
+// holds this host's share of the quota, and one behind the counts what is left of it elsewhere: up to 10^12.
 //
-//   bytes of a cell  0 balance (int64)   8 share of the quota, and a bit that each day turns (int32)   12 left elsewhere (int32)
+//   bytes of a cell  0 balance (int64)   8 share of the quota, and a bit that each day turns (int32)   88 left elsewhere (int64)
 
 import type { EpochMs } from "../keys/key.ts";
 import { CELL_BYTES, type CellIndex, LimitCells } from "./cells.ts";
@@ -12,8 +12,8 @@ import { CELL_BYTES, type CellIndex, LimitCells } from "./cells.ts";
 const WORDS = CELL_BYTES / 8;
 const SLOTS = CELL_BYTES / 4;
 const SHARE = 2;
-const ELSEWHERE = 3;
-/** A share, and what is left elsewhere, are at most so much. */
+const ELSEWHERE = 11;
+/** A share is at most so much. */
 export const MOST_SHARE = 2 ** 30 - 1;
 
 export class LeasedCells extends LimitCells {
@@ -94,11 +94,11 @@ export class LeasedCells extends LimitCells {
 
   /** What the group has left beside the shares of its hosts. */
   putElsewhere(cell: CellIndex, left: number): void {
-    Atomics.store(this.slots, cell * SLOTS + ELSEWHERE, Math.min(MOST_SHARE, left));
+    Atomics.store(this.words, cell * WORDS + ELSEWHERE, BigInt(left));
   }
 
   override usedOfQuota(cell: CellIndex, _now: EpochMs, quota = 0): number {
-    const left = this.shareOf(cell) + Atomics.load(this.slots, cell * SLOTS + ELSEWHERE);
+    const left = this.shareOf(cell) + Number(Atomics.load(this.words, cell * WORDS + ELSEWHERE));
     return Math.max(0, quota - left);
   }
 

@@ -15,8 +15,8 @@
 // (fair-shares.ts); a slot that becomes free goes to the waiting key that has the fewest. Without that, one key with 400
 // requests for silent domains left 73 of 100 lookups of another without an answer.
 
-import { FairShares } from "../keys/fair-shares.ts";
 import type { KeyId } from "../keys/key.ts";
+import { FairShares } from "../limits/fair-shares.ts";
 import type { MxCounts } from "./counts.ts";
 import type { Resolver } from "./dns-client.ts";
 import { ExpiringMap } from "./expiring-map.ts";

@@ -9,8 +9,8 @@
 import { join } from "node:path";
 import { type Override, Overrides } from "@inkling/engine";
 import { DATA_FOLDER } from "@inkling/release-store";
-import { RepeatedCheck } from "../keys/repeated-check.ts";
 import { EmptyDatabaseError, isEmptyStamp, SnapshotFile } from "../keys/snapshot-file.ts";
+import { RepeatedCheck } from "../retry/repeated-check.ts";
 import { readSnapshot, snapshotText } from "./file.ts";
 import { overridesOf } from "./record.ts";
 

@@ -8,7 +8,7 @@
 
 import { issueLines, type NewOverride, OVERRIDE_FLAGS, OVERRIDE_KINDS, type Override } from "@inkling/engine";
 import { z } from "zod";
-import { isoTime } from "../keys/fields.ts";
+import { isoTime } from "../text/fields.ts";
 import {
   MAX_OVERRIDES,
   newOverrideSchema,

@@ -7,8 +7,8 @@
 
 import { issueLines, type NewOverride } from "@inkling/engine";
 import { z } from "zod";
-import { isoTime, oneLine } from "../keys/fields.ts";
 import type { EpochMs } from "../keys/key.ts";
+import { isoTime, oneLine } from "../text/fields.ts";
 import { type EffectContext, readEffect } from "./effect.ts";
 import { readTarget } from "./target.ts";
 

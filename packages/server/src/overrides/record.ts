@@ -13,7 +13,7 @@ import {
   type OverrideTarget,
 } from "@inkling/engine";
 import { sha256Hex } from "@inkling/release-store";
-import { visibleText } from "../keys/visible-text.ts";
+import { visibleText } from "../text/visible-text.ts";
 
 /** All overrides in force, ready to be matched. */
 export function overridesOf(all: readonly Override[]): Overrides {

@@ -40,7 +40,7 @@ import {
   suspendMarks,
   type Verification,
 } from "@inkling/release-store";
-import { backoffMs } from "../keys/backoff.ts";
+import { backoffMs } from "../retry/backoff.ts";
 
 export type ReleaseEvent =
   /** @param wanted the one that should answer, where that is another */

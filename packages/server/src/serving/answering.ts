@@ -4,7 +4,7 @@
 import type { Mode, Overrides, Prefix } from "@inkling/engine";
 import { App } from "../api/app.ts";
 import type { ApiCounts } from "../api/counts.ts";
-import type { AppOptions, OpenDocuments } from "../api/options.ts";
+import type { AppOptions } from "../api/options.ts";
 import { BatchMemory } from "../batch/memory.ts";
 import { ConnectionLimit, type ConnectionLimitOptions } from "../http/connections.ts";
 import { drained, listen } from "../http/listener.ts";
@@ -22,6 +22,7 @@ import { makeResolver } from "../mx/dns-client.ts";
 import type { DnsServer } from "../mx/dns-servers.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { MetricsSource } from "../telemetry/metric-definitions.ts";
+import { loadOnce } from "./load-once.ts";
 import type { ReloadableOptions } from "./options.ts";
 
 export interface AnsweringOptions {
@@ -62,7 +63,11 @@ export class Answering {
   private app: App;
   private server: Bun.Server<undefined> | undefined;
   private limit: ConnectionLimit | undefined;
-  private documents: Promise<OpenDocuments> | undefined;
+  /** With the first request for a document: the start does not wait for it. */
+  private readonly documents = loadOnce(async () => {
+    const { PublicDocuments } = await import("../openapi/documents.ts");
+    return new PublicDocuments(this.options.version);
+  });
 
   constructor(options: AnsweringOptions, parts: AnsweringParts) {
     this.options = options;
@@ -88,7 +93,7 @@ export class Answering {
       buckets: this.buckets,
       memory: this.memory,
       usage: this.keyCells,
-      documents: () => this.loadDocuments(),
+      documents: this.documents,
       checks: new EmailChecks(this.mx, this.mxCounts, dnsExclude),
       now: Date.now,
       elapsed: () => performance.now(),
@@ -105,14 +110,6 @@ export class Answering {
     this.limit?.change({ most: options.maxConnections, trustedProxies });
     this.mx = this.makeMx();
     this.app = this.makeApp();
-  }
-
-  /** With the first request for a document: the start does not wait for it. */
-  private loadDocuments(): Promise<OpenDocuments> {
-    this.documents ??= import("../openapi/documents.ts").then(
-      ({ PublicDocuments }) => new PublicDocuments(this.options.version),
-    );
-    return this.documents;
   }
 
   /** Uses these cells from now on. Call it before the keys are in force: a key without a cell gets nothing. */

@@ -2,7 +2,7 @@
 
 import type { SQL, TransactionSQL } from "bun";
 import type { EpochMs } from "../keys/key.ts";
-import { visibleText } from "../keys/visible-text.ts";
+import { visibleText } from "../text/visible-text.ts";
 import { type Page, type PageRequest, ROWS_AT_ONCE } from "./tables.ts";
 
 export const AUDIT_ACTIONS = [

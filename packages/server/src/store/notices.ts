@@ -11,7 +11,7 @@
 // of a group do not return to a restarted database in one moment.
 
 import type { SQL } from "bun";
-import { backoffMs } from "../keys/backoff.ts";
+import { backoffMs } from "../retry/backoff.ts";
 import type { Database } from "./database.ts";
 import { StoreError } from "./error.ts";
 

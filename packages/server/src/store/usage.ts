@@ -11,6 +11,8 @@ import { ROWS_AT_ONCE, type Tables } from "./tables.ts";
 const KEEP_RECORDERS_MS = 30 * DAY_MS;
 /** Hours of usage are kept this long; days for good. */
 const KEEP_HOURS_MS = 31 * DAY_MS;
+/** Of a revoked key: a host that does not know yet may still exchange some, and would begin anew without them. */
+const KEEP_LEASES_MS = DAY_MS;
 /** With the first batch of a recorder, and about once an hour after that. */
 const FORGET_EVERY = 4_000;
 
@@ -134,6 +136,8 @@ export class UsageTables {
     await tx`DELETE FROM inkling_recorders WHERE flushed_at < ${this.tables.now() - KEEP_RECORDERS_MS}`;
     const oldest = hourOf(this.tables.now() - KEEP_HOURS_MS);
     await tx`DELETE FROM inkling_usage_hours WHERE hour < ${oldest}`;
+    await tx`DELETE FROM inkling_leases WHERE key_id IN
+      (SELECT id FROM inkling_keys WHERE revoked_at < ${this.tables.now() - KEEP_LEASES_MS})`;
   }
 }
 

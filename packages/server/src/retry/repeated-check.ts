@@ -17,9 +17,10 @@ export class RepeatedCheck {
     this.options = options;
   }
 
-  /** Checks now, after a check that is under way, which may have missed a change. */
+  /** Checks now, after a check that is under way, which may have missed a change. Not after {@link stop}. */
   async now(): Promise<void> {
     await this.running;
+    if (this.isStopped) return;
     this.running ??= this.options.check().finally(() => {
       this.running = undefined;
     });
@@ -34,7 +35,7 @@ export class RepeatedCheck {
     }, this.options.waitMs());
   }
 
-  /** Ends when the check that is under way has. */
+  /** Ends when the check that is under way has: none begins after it. */
   async stop(): Promise<void> {
     this.isStopped = true;
     clearTimeout(this.timer);

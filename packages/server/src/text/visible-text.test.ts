@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { KeyInputError, keyFromRow, rowFromKey } from "./key.ts";
-import { parseNewKey } from "./key-input.ts";
+import { KeyInputError, keyFromRow, rowFromKey } from "../keys/key.ts";
+import { parseNewKey } from "../keys/key-input.ts";
 import { visibleText } from "./visible-text.ts";
 
 const INVISIBLE: [name: string, character: string, code: string][] = [

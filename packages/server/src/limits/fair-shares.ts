@@ -7,7 +7,7 @@
 //      less, and something is left for the next one. With 128 and 32: 32 alone, 14 each of six. A key that has none gets one
 //      as long as there is any.
 
-import type { KeyId } from "./key.ts";
+import type { KeyId } from "../keys/key.ts";
 
 export class FairShares {
   private readonly capacity: number;

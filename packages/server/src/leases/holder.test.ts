@@ -1,0 +1,43 @@
+import { expect, test } from "bun:test";
+import type { LeaseBook } from "./book.ts";
+import { LeaseHolder } from "./holder.ts";
+
+/** As much of a book as an exchange needs: a key always wants a lease. */
+const book = {
+  replaceKeys: () => true,
+  request: () => ({ confirmed: undefined, wishes: [1] }),
+  giveBack: () => ({ confirmed: undefined, wishes: [] }),
+  accept: () => {},
+} as unknown as LeaseBook;
+
+test("begins no exchange once it leaves, not even that of keys that waited for a slow one", async () => {
+  const log: string[] = [];
+  const slow = Promise.withResolvers<void>();
+  const left = Promise.withResolvers<void>();
+  const holder = new LeaseHolder({
+    book,
+    source: {
+      exchange: async () => {
+        log.push("exchange");
+        await slow.promise;
+        return { hosts: 1, now: 0 } as never;
+      },
+      leave: async () => {
+        log.push("leave");
+        await left.promise;
+      },
+    },
+  });
+  const first = holder.replaceKeys([], new Map());
+  await Bun.sleep(0);
+  const second = holder.replaceKeys([], new Map());
+  const stopped = holder.stop();
+  await Bun.sleep(0);
+  expect(log).toEqual(["exchange"]); // it may still write the row that leaving deletes
+  slow.resolve();
+  await Promise.all([first, second]);
+  await Bun.sleep(0);
+  left.resolve();
+  await stopped;
+  expect(log).toEqual(["exchange", "leave"]);
+});

@@ -1,0 +1,40 @@
+import { expect, test } from "bun:test";
+import { RepeatedCheck } from "./repeated-check.ts";
+
+/** A check that ends when the test lets it. */
+function held() {
+  const ends: (() => void)[] = [];
+  const check = () => new Promise<void>((resolve) => void ends.push(resolve));
+  return { ends, checks: new RepeatedCheck({ check, waitMs: () => 1e6 }) };
+}
+
+test("asked for during a check, checks once more after it, for all who ask", async () => {
+  const { ends, checks } = held();
+  const first = checks.now();
+  await Bun.sleep(0);
+  const others = [checks.now(), checks.now()];
+  expect(ends.length).toBe(1);
+  ends[0]!();
+  await first;
+  await Bun.sleep(0);
+  expect(ends.length).toBe(2);
+  ends[1]!();
+  await Promise.all(others);
+  expect(ends.length).toBe(2);
+});
+
+test("begins no check after stop, not even one that was asked for before", async () => {
+  const { ends, checks } = held();
+  const first = checks.now();
+  await Bun.sleep(0);
+  const second = checks.now();
+  let isStopped = false;
+  const stopped = checks.stop().then(() => {
+    isStopped = true;
+  });
+  await Bun.sleep(0);
+  expect(isStopped).toBe(false); // the check under way has not ended
+  ends[0]!();
+  await Promise.all([first, second, stopped, checks.now()]);
+  expect(ends.length).toBe(1);
+});
