@@ -360,6 +360,34 @@ describe("a roll-out", () => {
     expect(back.release).toEqual(first.release);
   });
 
+  test("goes back to the release that all servers had before, not to the one that was published before", async () => {
+    const group = new Group();
+    const first = await group.publish(1);
+    await group.publish(2);
+    expect((await group.publisher().rollback()).release).toEqual(first.release);
+    await group.publish(3);
+    expect((await group.publisher().rollback()).release).toEqual(first.release);
+    expect(await faultOf(group.publisher().rollback())).toMatchObject({ fault: "absent" });
+  });
+
+  test("goes back past a trial that was given up", async () => {
+    const group = new Group();
+    const first = await group.publish(1);
+    await group.publish(2, 10);
+    await group.publish(3, 10);
+    await group.publisher().promote(100);
+    expect((await group.publisher().rollback()).release).toEqual(first.release);
+  });
+
+  test("goes back from a release that was put back in place of a trial", async () => {
+    const group = new Group();
+    const first = await group.publish(1);
+    const second = await group.publish(2);
+    await group.publish(3, 10);
+    await group.publisher().publish(group.builder, second.release.name, 100);
+    expect((await group.publisher().rollback()).release).toEqual(first.release);
+  });
+
   test("the first release of a channel is for all", async () => {
     const group = new Group();
     expect(await faultOf(group.publish(1, 10))).toMatchObject({ fault: "absent" });

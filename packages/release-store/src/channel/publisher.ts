@@ -108,12 +108,7 @@ export class Publisher {
     return this.locked((found) => {
       const before = required(found, this.options.channel);
       const { release, kept, channel } = before;
-      const target =
-        to === undefined
-          ? before.percent < 100 && before.previous !== undefined
-            ? before.previous
-            : kept[kept.findIndex(({ name }) => name === release.name) + 1]
-          : kept.find(({ name }) => name === to);
+      const target = to === undefined ? releaseBefore(before) : kept.find(({ name }) => name === to);
       if (target === undefined) {
         const names = kept.map(({ name }) => name).join(", ");
         throw new ChannelError(
@@ -371,6 +366,14 @@ export function segmentPaths({ segments }: Release): string[] {
 /** The release that all servers of a channel have taken. */
 function whole({ release, percent, previous }: Statement): ReleaseRef {
   return percent < 100 && previous !== undefined ? previous : release;
+}
+
+/** The one that all servers had; where the statement does not name it, the one that was published before. */
+function releaseBefore({ release, previous, kept }: Statement): ReleaseRef | undefined {
+  return (
+    kept.find(({ name }) => name === previous?.name && name !== release.name) ??
+    kept[kept.findIndex(({ name }) => name === release.name) + 1]
+  );
 }
 
 function required(statement: Statement | undefined, channel: string): Statement {
