@@ -824,6 +824,18 @@ describe("a bucket", () => {
     expect(existsSync(group.builder)).toBe(true);
   });
 
+  test("a publisher that is stopped while it takes the lock leaves none", async () => {
+    const stopper = new AbortController();
+    const warnings = group.warnings.length;
+    const lock = "x/publishing.json";
+    const stopped = faultOf(group.publisher({ settleMs: 300, signal: stopper.signal }).promote(100));
+    await until(() => bucket.objects.has(lock));
+    stopper.abort("SIGINT");
+    expect((await stopped).message).toContain("SIGINT");
+    expect([bucket.objects.has(lock), group.warnings.length]).toEqual([false, warnings]);
+    await group.publisher().promote(100);
+  });
+
   test("a publisher that was killed blocks others for a quarter of an hour, not for good", async () => {
     const until = new Date(group.now + 60_000).toISOString();
     bucket.objects.set("x/publishing.json", Buffer.from(JSON.stringify({ holder: "gone", until })));

@@ -240,8 +240,8 @@ export class Publisher {
     return exclusively(async (isHeld) => {
       this.isHeld = isHeld;
       if (!(await isHeld())) throw new ChannelError("busy", "another publisher has the lock of the database");
-      await this.takeLock();
       try {
+        await this.takeLock();
         return await act(await this.read());
       } finally {
         await this.removeLock();
@@ -285,6 +285,7 @@ export class Publisher {
   }
 
   private async removeLock(): Promise<void> {
+    if (this.lock === undefined) return;
     const late = AbortSignal.timeout(10_000);
     try {
       if (await this.hasLock(late)) await this.options.store.remove(CHANNEL_PATHS.lock, late);
