@@ -39,6 +39,7 @@ import {
   openStore,
   Publisher,
   type PublisherOptions,
+  PublishStopped,
   readPrivateKey,
   rolloutSlot,
   type S3Environment,
@@ -298,6 +299,50 @@ describe.each(Object.keys(PLACES))("%s", (kind) => {
     expect((await store.list("segments/", signal)).sort()).toEqual([...paths].sort());
     expect(await store.size("publishing.json", signal)).toBeUndefined();
     expect(group.warnings).toEqual([]);
+  });
+
+  test("does nothing more once it is stopped", async () => {
+    const store = openStore(group.base, group.env)!;
+    await store.write("reports/stable/kept.json", "kept", signal);
+    const stopped = AbortSignal.abort("SIGINT");
+    for (const act of [
+      () => store.read("reports/stable/kept.json", 0, stopped),
+      () => store.size("reports/stable/kept.json", stopped),
+      () => store.write("reports/stable/kept.json", "changed", stopped),
+      () => store.list("reports/stable/", stopped),
+      () => store.remove("reports/stable/kept.json", stopped),
+    ])
+      expect(await faultOf(act())).toMatchObject({
+        fault: "unreachable",
+        message: expect.stringContaining("SIGINT"),
+      });
+    expect(await store.size("reports/stable/kept.json", signal)).toBe(4);
+    await store.remove("reports/stable/kept.json", signal);
+  });
+
+  test("a stop leaves the channel as it is, until the statement is written; then it is written whole", async () => {
+    await group.publish(18);
+    await group.publish(19, 10);
+    const before = await group.publisher().read();
+    const promote = async (stopAt: "raise" | "write") => {
+      const stopper = new AbortController();
+      const store = openStore(group.base, group.env)!;
+      const write = store.write.bind(store);
+      store.write = (path, ...rest) => {
+        if (stopAt === "write" && path.startsWith("channels/")) stopper.abort("SIGINT");
+        return write(path, ...rest);
+      };
+      const onRaise = async () => {
+        if (stopAt === "raise") stopper.abort("SIGINT");
+      };
+      return group.publisher({ store, onRaise, signal: stopper.signal }).promote(100);
+    };
+    await expect(promote("raise")).rejects.toBeInstanceOf(PublishStopped);
+    expect(await group.publisher().read()).toEqual(before);
+    expect(await promote("write")).toMatchObject({ percent: 100, version: before!.version + 1 });
+    expect(await group.publisher().read()).toMatchObject({ percent: 100 });
+    const lock = await openStore(group.base, group.env)!.size("publishing.json", signal);
+    expect([lock, group.warnings]).toEqual([undefined, []]);
   });
 
   test("a segment that two releases share is neither sent nor fetched again", async () => {
@@ -828,10 +873,10 @@ describe("a bucket", () => {
     const stopper = new AbortController();
     const warnings = group.warnings.length;
     const lock = "x/publishing.json";
-    const stopped = faultOf(group.publisher({ settleMs: 300, signal: stopper.signal }).promote(100));
+    const stopped = group.publisher({ settleMs: 300, signal: stopper.signal }).promote(100);
     await until(() => bucket.objects.has(lock));
     stopper.abort("SIGINT");
-    expect((await stopped).message).toContain("SIGINT");
+    await expect(stopped).rejects.toBeInstanceOf(PublishStopped);
     expect([bucket.objects.has(lock), group.warnings.length]).toEqual([false, warnings]);
     await group.publisher().promote(100);
   });

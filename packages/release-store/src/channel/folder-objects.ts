@@ -20,8 +20,8 @@ export class FolderObjects implements ObjectStore {
     this.location = folder;
   }
 
-  read(path: string, offset: number): Promise<ObjectBody | undefined> {
-    return this.guarded(() => {
+  read(path: string, offset: number, signal: AbortSignal): Promise<ObjectBody | undefined> {
+    return this.guarded(signal, () => {
       const file = join(this.location, path);
       const size = sizeOf(file);
       if (size === undefined) return undefined;
@@ -29,12 +29,12 @@ export class FolderObjects implements ObjectStore {
     });
   }
 
-  size(path: string): Promise<number | undefined> {
-    return this.guarded(() => sizeOf(join(this.location, path)));
+  size(path: string, signal: AbortSignal): Promise<number | undefined> {
+    return this.guarded(signal, () => sizeOf(join(this.location, path)));
   }
 
-  write(path: string, content: string | OwnFile): Promise<void> {
-    return this.guarded(async () => {
+  write(path: string, content: string | OwnFile, signal: AbortSignal): Promise<void> {
+    return this.guarded(signal, async () => {
       const target = join(this.location, path);
       mkdirSync(dirname(target), { recursive: true, mode: PUBLIC_FOLDER });
       const file = new AtomicFile(target, PUBLIC_FILE);
@@ -48,8 +48,8 @@ export class FolderObjects implements ObjectStore {
     });
   }
 
-  list(prefix: string): Promise<string[]> {
-    return this.guarded(() => {
+  list(prefix: string, signal: AbortSignal): Promise<string[]> {
+    return this.guarded(signal, () => {
       const folder = dirname(`${prefix}x`);
       const path = join(this.location, folder);
       if (sizeOf(path) === undefined) return [];
@@ -59,15 +59,16 @@ export class FolderObjects implements ObjectStore {
     });
   }
 
-  remove(path: string): Promise<void> {
-    return this.guarded(() => rmSync(join(this.location, path), { force: true }));
+  remove(path: string, signal: AbortSignal): Promise<void> {
+    return this.guarded(signal, () => rmSync(join(this.location, path), { force: true }));
   }
 
-  private async guarded<T>(act: () => T | Promise<T>): Promise<T> {
+  private async guarded<T>(signal: AbortSignal, act: () => T | Promise<T>): Promise<T> {
     try {
+      signal.throwIfAborted();
       return await act();
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
+      const code = error instanceof Error && "code" in error ? error.code : undefined;
       const fault = code === "EACCES" || code === "EPERM" || code === "EROFS" ? "denied" : "unreachable";
       throw new ChannelError(fault, messageOf(error), undefined, { cause: error });
     }
