@@ -356,6 +356,20 @@ describe.each(Object.keys(PLACES))("%s", (kind) => {
   });
 });
 
+test("a folder is open to other users, as a web server is one, whatever the umask", async () => {
+  const parent = folder();
+  const group = new Group(join(parent, "made/releases"));
+  const before = process.umask(0o027);
+  await group.publish(1).finally(() => process.umask(before));
+  const modes = readdirSync(parent, { recursive: true, withFileTypes: true }).map((entry) => {
+    const mode = statSync(join(entry.parentPath, entry.name)).mode & 0o777;
+    return `${entry.isDirectory() ? "folder" : "file"} ${mode.toString(8)}`;
+  });
+  expect(modes.length).toBeGreaterThan(7);
+  expect([...new Set(modes)].sort()).toEqual(["file 644", "folder 755"]);
+  expect(statSync(parent).mode & 0o777).toBe(0o700); // was there before
+});
+
 test("what was verified for another release is not read again, unless its file is another", async () => {
   const group = new Group();
   const server = group.server();

@@ -1,9 +1,9 @@
 // folder-objects.ts: a channel in a folder, on a disk that servers share or that a web server publishes.
 
-import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { AtomicFile, PUBLIC_FILE } from "../atomic-file.ts";
+import { AtomicFile } from "../atomic-file.ts";
 import { messageOf } from "../error-message.ts";
 import { ChannelError } from "./channel-error.ts";
 import type { ObjectBody, ObjectStore, OwnFile } from "./object-store.ts";
@@ -36,9 +36,10 @@ export class FolderObjects implements ObjectStore {
   write(path: string, content: string | OwnFile, signal: AbortSignal): Promise<void> {
     return this.guarded(signal, async () => {
       const target = join(this.location, path);
-      mkdirSync(dirname(target), { recursive: true, mode: PUBLIC_FOLDER });
-      const file = new AtomicFile(target, PUBLIC_FILE);
+      makeFolder(dirname(target));
+      const file = new AtomicFile(target);
       try {
+        file.makePublic();
         if (typeof content === "string") file.write(content);
         else for await (const block of blocks(content.file, 0)) file.write(block);
         file.commit();
@@ -73,6 +74,14 @@ export class FolderObjects implements ObjectStore {
       throw new ChannelError(fault, messageOf(error), undefined, { cause: error });
     }
   }
+}
+
+/** Folders that are there keep the mode that they were given; new ones a group bit that they have from above. */
+function makeFolder(path: string): void {
+  const first = mkdirSync(path, { recursive: true });
+  if (first === undefined) return;
+  for (let made = path; made.length >= first.length; made = dirname(made))
+    chmodSync(made, (statSync(made).mode & 0o7000) | PUBLIC_FOLDER);
 }
 
 function sizeOf(path: string): number | undefined {
