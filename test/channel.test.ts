@@ -5,11 +5,14 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createPrivateKey } from "node:crypto";
 import {
   existsSync,
+  lstatSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   utimesSync,
   writeFileSync,
@@ -802,6 +805,32 @@ describe("a bucket", () => {
     const next = await group.publish(81);
     await server.follow();
     expect(server.release).toBe(next.release.name);
+  });
+
+  test("that sends an object from its beginning again: nothing is written through a link placed meanwhile", async () => {
+    const { release } = await group.publish(82);
+    const server = group.server();
+    const victim = join(folder(), "victim");
+    writeFileSync(victim, "precious");
+    const [file = ""] = segmentFiles(group.builder, release.name);
+    const path = file.slice(group.builder.length + 1);
+    const part = join(server.dataDir, `${path}.part`);
+    mkdirSync(join(server.dataDir, "segments"), { recursive: true });
+    writeFileSync(part, "begun");
+    const store = openStore(group.base, group.env)!;
+    const read = store.read.bind(store);
+    let links = 0;
+    store.read = (name, offset, stop) => {
+      if (name !== path || offset === 0) return read(name, offset, stop);
+      links++;
+      rmSync(part);
+      symlinkSync(victim, part);
+      return read(name, 0, stop);
+    };
+    await group.server({ store, dataDir: server.dataDir }).follow();
+    expect([links, readFileSync(victim, "utf8")]).toEqual([1, "precious"]);
+    const { mode } = lstatSync(join(server.dataDir, path));
+    expect([server.release, mode.toString(8)]).toEqual([release.name, "100640"]);
   });
 
   test("that falls silent in the middle of an object is given up, with what has arrived", async () => {
