@@ -12,8 +12,8 @@ import {
 } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { currentName, lockDataFolder } from "@inkling/release-store";
-import { rolloutSlot } from "@inkling/release-store/channel";
+import { currentName, lockDataFolder, writeReport } from "@inkling/release-store";
+import { openStore, rolloutSlot } from "@inkling/release-store/channel";
 import { SQL } from "bun";
 import { runHere } from "../packages/cli/src/program.testing.ts";
 import { fetch } from "./checked-fetch.ts";
@@ -33,6 +33,14 @@ afterAll(async () => {
   await postgres?.close();
   rmSync(temp, { recursive: true, force: true });
 });
+
+/** The id of a server that stands between these places in a roll-out. */
+function idIn(from: number, to: number): string {
+  for (;;) {
+    const id = crypto.randomUUID();
+    if (rolloutSlot(id) >= from && rolloutSlot(id) < to) return id;
+  }
+}
 
 /** A builder, and servers with known places in a roll-out, on one channel. */
 class Group {
@@ -67,6 +75,25 @@ class Group {
     return this.run("channel", ...args, "--data-dir", this.builder);
   }
 
+  /** `channel promote --watch` with a signal to stop. */
+  watch(signal: AbortSignal) {
+    const args = ["channel", "promote", "--watch", "60", "--data-dir", this.builder];
+    return runHere(args, { env: this.settings, cwd: this.folder, signal });
+  }
+
+  /** Puts the report of a server beside the channel that has taken this release. */
+  async report(release: string, [from, to]: readonly [number, number]): Promise<void> {
+    const server_id = idIn(from, to);
+    const at = new Date().toISOString();
+    const report = {
+      ...{ server_id, name: server_id.slice(0, 8), version: "0.1.0", at, ready: true, reasons: [] },
+      ...{ warnings: [], release: { name: release, created_at: at }, pinned: false, refused: null },
+      channel: { name: "stable", version: 1, release, fault: null },
+      ...{ requests_per_second: 0, leases: null, clock_offset_seconds: null },
+    };
+    await writeReport(openStore(this.store, {})!, "stable", report, new AbortController().signal);
+  }
+
   async publish(...args: string[]): Promise<string> {
     smallRelease(this.builder, ++this.releases);
     expect(await this.channel("publish", ...args)).toMatchObject({ code: 0 });
@@ -81,9 +108,7 @@ class Group {
   async start(name: string, [from, to]: readonly [number, number]) {
     const dataDir = join(this.folder, name);
     mkdirSync(dataDir);
-    let id: string;
-    do id = crypto.randomUUID();
-    while (rolloutSlot(id) < from || rolloutSlot(id) >= to);
+    const id = idIn(from, to);
     writeFileSync(join(dataDir, "server-id"), `${id}\n`);
     const port = freePort();
     const log = join(this.folder, `${name}.log`);
@@ -167,6 +192,25 @@ test("reports in the folder of the channel: a promotion stops, is forced, goes b
   await one.child.exited;
   expect(existsSync(join(reports, `${one.id}.json`))).toBe(false);
   expect(counts(await group.status())).toEqual({ ready: 2, failed: 0, waiting: 0 });
+});
+
+test("a promotion that is stopped while it waits for reports promotes nothing", async () => {
+  const group = new Group("stopped", {});
+  await group.init();
+  const first = await group.publish();
+  const second = await group.publish("--percent", "10");
+  for (let n = 0; n < 10; n++) await group.report(n === 0 ? first : second, [0, 10]);
+  expect(counts(await group.status())).toEqual({ ready: 9, failed: 0, waiting: 1 }); // enough, and one to wait for
+  const statement = () => readFileSync(join(group.store, "channels/stable.json"), "utf8");
+  const lock = join(group.store, "publishing.json");
+  const before = statement();
+  const stopper = new AbortController();
+  const promoting = group.watch(stopper.signal);
+  await until(() => existsSync(lock));
+  await Bun.sleep(500); // after the wait for other publishers
+  stopper.abort("SIGINT");
+  expect(await promoting).toEqual({ code: 130, out: "", err: "inkling: stopped: nothing was promoted\n" });
+  expect([statement(), existsSync(lock)]).toEqual([before, false]);
 });
 
 test("reports in PostgreSQL: the same, and none in the folder", async () => {

@@ -5,11 +5,14 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createPrivateKey } from "node:crypto";
 import {
   existsSync,
+  lstatSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   utimesSync,
   writeFileSync,
@@ -39,6 +42,7 @@ import {
   openStore,
   Publisher,
   type PublisherOptions,
+  PublishStopped,
   readPrivateKey,
   rolloutSlot,
   type S3Environment,
@@ -300,6 +304,50 @@ describe.each(Object.keys(PLACES))("%s", (kind) => {
     expect(group.warnings).toEqual([]);
   });
 
+  test("does nothing more once it is stopped", async () => {
+    const store = openStore(group.base, group.env)!;
+    await store.write("reports/stable/kept.json", "kept", signal);
+    const stopped = AbortSignal.abort("SIGINT");
+    for (const act of [
+      () => store.read("reports/stable/kept.json", 0, stopped),
+      () => store.size("reports/stable/kept.json", stopped),
+      () => store.write("reports/stable/kept.json", "changed", stopped),
+      () => store.list("reports/stable/", stopped),
+      () => store.remove("reports/stable/kept.json", stopped),
+    ])
+      expect(await faultOf(act())).toMatchObject({
+        fault: "unreachable",
+        message: expect.stringContaining("SIGINT"),
+      });
+    expect(await store.size("reports/stable/kept.json", signal)).toBe(4);
+    await store.remove("reports/stable/kept.json", signal);
+  });
+
+  test("a stop leaves the channel as it is, until the statement is written; then it is written whole", async () => {
+    await group.publish(18);
+    await group.publish(19, 10);
+    const before = await group.publisher().read();
+    const promote = async (stopAt: "raise" | "write") => {
+      const stopper = new AbortController();
+      const store = openStore(group.base, group.env)!;
+      const write = store.write.bind(store);
+      store.write = (path, ...rest) => {
+        if (stopAt === "write" && path.startsWith("channels/")) stopper.abort("SIGINT");
+        return write(path, ...rest);
+      };
+      const onRaise = async () => {
+        if (stopAt === "raise") stopper.abort("SIGINT");
+      };
+      return group.publisher({ store, onRaise, signal: stopper.signal }).promote(100);
+    };
+    await expect(promote("raise")).rejects.toBeInstanceOf(PublishStopped);
+    expect(await group.publisher().read()).toEqual(before);
+    expect(await promote("write")).toMatchObject({ percent: 100, version: before!.version + 1 });
+    expect(await group.publisher().read()).toMatchObject({ percent: 100 });
+    const lock = await openStore(group.base, group.env)!.size("publishing.json", signal);
+    expect([lock, group.warnings]).toEqual([undefined, []]);
+  });
+
   test("a segment that two releases share is neither sent nor fetched again", async () => {
     const server = group.server();
     await group.publish(20);
@@ -309,6 +357,20 @@ describe.each(Object.keys(PLACES))("%s", (kind) => {
     expect(group.uploads.filter((path) => path.startsWith("segments/"))).toEqual([]);
     expect((await server.follow()).bytes).toBe(0);
   });
+});
+
+test("a folder is open to other users, as a web server is one, whatever the umask", async () => {
+  const parent = folder();
+  const group = new Group(join(parent, "made/releases"));
+  const before = process.umask(0o027);
+  await group.publish(1).finally(() => process.umask(before));
+  const modes = readdirSync(parent, { recursive: true, withFileTypes: true }).map((entry) => {
+    const mode = statSync(join(entry.parentPath, entry.name)).mode & 0o777;
+    return `${entry.isDirectory() ? "folder" : "file"} ${mode.toString(8)}`;
+  });
+  expect(modes.length).toBeGreaterThan(7);
+  expect([...new Set(modes)].sort()).toEqual(["file 644", "folder 755"]);
+  expect(statSync(parent).mode & 0o777).toBe(0o700); // was there before
 });
 
 test("what was verified for another release is not read again, unless its file is another", async () => {
@@ -358,6 +420,34 @@ describe("a roll-out", () => {
     expect(third.previous).toEqual(first.release);
     const back = await group.publisher().rollback();
     expect(back.release).toEqual(first.release);
+  });
+
+  test("goes back to the release that all servers had before, not to the one that was published before", async () => {
+    const group = new Group();
+    const first = await group.publish(1);
+    await group.publish(2);
+    expect((await group.publisher().rollback()).release).toEqual(first.release);
+    await group.publish(3);
+    expect((await group.publisher().rollback()).release).toEqual(first.release);
+    expect(await faultOf(group.publisher().rollback())).toMatchObject({ fault: "absent" });
+  });
+
+  test("goes back past a trial that was given up", async () => {
+    const group = new Group();
+    const first = await group.publish(1);
+    await group.publish(2, 10);
+    await group.publish(3, 10);
+    await group.publisher().promote(100);
+    expect((await group.publisher().rollback()).release).toEqual(first.release);
+  });
+
+  test("goes back from a release that was put back in place of a trial", async () => {
+    const group = new Group();
+    const first = await group.publish(1);
+    const second = await group.publish(2);
+    await group.publish(3, 10);
+    await group.publisher().publish(group.builder, second.release.name, 100);
+    expect((await group.publisher().rollback()).release).toEqual(first.release);
   });
 
   test("the first release of a channel is for all", async () => {
@@ -717,6 +807,32 @@ describe("a bucket", () => {
     expect(server.release).toBe(next.release.name);
   });
 
+  test("that sends an object from its beginning again: nothing is written through a link placed meanwhile", async () => {
+    const { release } = await group.publish(82);
+    const server = group.server();
+    const victim = join(folder(), "victim");
+    writeFileSync(victim, "precious");
+    const [file = ""] = segmentFiles(group.builder, release.name);
+    const path = file.slice(group.builder.length + 1);
+    const part = join(server.dataDir, `${path}.part`);
+    mkdirSync(join(server.dataDir, "segments"), { recursive: true });
+    writeFileSync(part, "begun");
+    const store = openStore(group.base, group.env)!;
+    const read = store.read.bind(store);
+    let links = 0;
+    store.read = (name, offset, stop) => {
+      if (name !== path || offset === 0) return read(name, offset, stop);
+      links++;
+      rmSync(part);
+      symlinkSync(victim, part);
+      return read(name, 0, stop);
+    };
+    await group.server({ store, dataDir: server.dataDir }).follow();
+    expect([links, readFileSync(victim, "utf8")]).toEqual([1, "precious"]);
+    const { mode } = lstatSync(join(server.dataDir, path));
+    expect([server.release, mode.toString(8)]).toEqual([release.name, "100640"]);
+  });
+
   test("that falls silent in the middle of an object is given up, with what has arrived", async () => {
     const head = "HTTP/1.1 200 OK\r\nContent-Length: 2000\r\n\r\n";
     const silent = Bun.listen({
@@ -800,6 +916,18 @@ describe("a bucket", () => {
     const [lost] = both.filter((each) => each.status === "rejected");
     expect(lost!.reason).toMatchObject({ fault: "busy" });
     expect(existsSync(group.builder)).toBe(true);
+  });
+
+  test("a publisher that is stopped while it takes the lock leaves none", async () => {
+    const stopper = new AbortController();
+    const warnings = group.warnings.length;
+    const lock = "x/publishing.json";
+    const stopped = group.publisher({ settleMs: 300, signal: stopper.signal }).promote(100);
+    await until(() => bucket.objects.has(lock));
+    stopper.abort("SIGINT");
+    await expect(stopped).rejects.toBeInstanceOf(PublishStopped);
+    expect([bucket.objects.has(lock), group.warnings.length]).toEqual([false, warnings]);
+    await group.publisher().promote(100);
   });
 
   test("a publisher that was killed blocks others for a quarter of an hour, not for good", async () => {

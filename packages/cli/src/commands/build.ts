@@ -1,7 +1,7 @@
 // build.ts: `inkling build`: the builder of a group: builds as feeds change, without serving, and publishes to a channel.
 
 import { currentName, messageOf, ReleaseError } from "@inkling/release-store";
-import { ChannelError } from "@inkling/release-store/channel";
+import { ChannelError, PublishStopped } from "@inkling/release-store/channel";
 import { type Command, Option } from "commander";
 import { channelOf, openPublisher, renewIfDue, signingKey } from "../runtime/channel.ts";
 import { addAction } from "../runtime/command.ts";
@@ -77,6 +77,7 @@ async function keepBuilding(
       const { channel, version, release } = done;
       log.info("channel-published", { channel, version, release: release.name, percent: done.percent });
     } catch (error) {
+      if (error instanceof PublishStopped) return;
       // Tried again; a build that failed must not hide it, nor the other way round.
       if (!stopper.signal.aborted) log.error("channel-not-published", describeFault(error));
     }

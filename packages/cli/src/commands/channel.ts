@@ -14,6 +14,7 @@ import {
   keyId,
   makeKeyPair,
   openReader,
+  PublishStopped,
   publicKeyOf,
   type Rollout,
   readChannel,
@@ -122,7 +123,7 @@ Examples:
       throw new CliError(`there is no release ${name} in ${dataDir}`, hint);
     }
     const again = flags.again === true;
-    const statement = await withChannel(() =>
+    const statement = await changed("nothing was published", () =>
       publisher(settings, context).publish(dataDir, name, percent, again),
     );
     if (statement.percent !== percent) {
@@ -171,15 +172,17 @@ Examples:
 const WATCH_SECONDS = 120;
 
 async function promote(settings: Settings, context: Context, flags: Flags): Promise<Result> {
-  const { stopper } = context;
   const percent = percentOf(flags.percent);
   const seconds = flags.watch === undefined ? undefined : secondsOf(flags.watch);
   const publishing = publisher(settings, context, flags.force === true, seconds);
-  const before = await publishing.read();
-  const statement = await publishing.promote(percent);
+  const [before, statement] = await changed("nothing was promoted", async () => [
+    await publishing.read(),
+    await publishing.promote(percent),
+  ]);
   if (seconds === undefined) return done(statement);
   const rollout = await watched(settings, context, statement, seconds);
-  if (stopper.signal.aborted) throw new Stopped(`${statement.release.name} is at ${statement.percent} %`);
+  const remains = `${statement.release.name} is at ${statement.percent} %`;
+  if (rollout === undefined) throw new Stopped(remains);
   const text = `${statementText(statement)}\n  ${rolloutText(rollout)}`;
   if (!isTooFew(rollout)) return { json: { ...statement, servers: rollout }, text };
   if (before?.previous === undefined || before.percent >= percent) {
@@ -188,20 +191,29 @@ async function promote(settings: Settings, context: Context, flags: Flags): Prom
       "`npx @inkling/cli channel rollback` goes back",
     );
   }
-  const { version } = await publishing.promote(before.percent);
+  const { version } = await changed(remains, () => publishing.promote(before.percent));
   throw new CliError(
     `went back to ${before.percent} % (version ${version}): ${rolloutText(rollout)}`,
     "`npx @inkling/cli channel rollback` takes the release from the others too",
   );
 }
 
-/** Reads the reports, until enough are ready or the time is over. */
+/** Changes a channel. @param remains what a stop before that leaves */
+async function changed<T>(remains: string, act: () => Promise<T>): Promise<T> {
+  try {
+    return await withChannel(act);
+  } catch (error) {
+    throw error instanceof PublishStopped ? new Stopped(remains) : error;
+  }
+}
+
+/** Reads the reports, until enough are ready or the time is over; undefined when it was stopped. */
 async function watched(
   settings: Settings,
   context: Context,
   statement: Statement,
   seconds: number,
-): Promise<Rollout> {
+): Promise<Rollout | undefined> {
   const line = new LiveLine(context.terminal);
   try {
     return await watchRollout(
@@ -239,7 +251,7 @@ function addRollback(channel: Command, context: Context): void {
       "\nExamples:\n  inkling channel rollback\n  inkling channel rollback 20260601T043000000Z-0123456789ab",
     );
   addAction(command, context, PUBLISH_SETTINGS, async ({ settings }, release?: string) =>
-    done(await withChannel(() => publisher(settings, context).rollback(release))),
+    done(await changed("nothing was rolled back", () => publisher(settings, context).rollback(release))),
   );
 }
 
@@ -307,6 +319,7 @@ function publisher(settings: Settings, context: Context, isForced = false, secon
   const { terminal } = context;
   const onRaise = async (before: Statement) => {
     const rollout = await watched(settings, context, before, seconds);
+    if (rollout === undefined) return; // the publisher stops as well
     requireReady(before, rollout);
     terminal.err(`At ${before.percent} %: ${rolloutText(rollout)}.\n`);
   };

@@ -64,21 +64,27 @@ export function requireReady(statement: Statement, rollout: Rollout): void {
   );
 }
 
-/** Looks at the reports until enough servers are ready, or too few can become so, or the time is over. */
+/**
+ * Looks at the reports until enough servers are ready, or too few can become so, or the time is over.
+ * @returns undefined when `signal` was aborted first
+ */
 export async function watchRollout(
   read: () => Promise<Rollout>,
   seconds: number,
   signal: AbortSignal,
   show: (rollout: Rollout, secondsLeft: number) => void,
-): Promise<Rollout> {
+): Promise<Rollout | undefined> {
   const end = performance.now() + seconds * 1_000;
   for (let failures = 0; ; ) {
-    const rollout = await read();
+    const rollout = await read().catch((error) => {
+      if (!signal.aborted) throw error;
+    });
+    if (!rollout || signal.aborted) return undefined;
     const left = end - performance.now();
     // Once may be a moment between two releases.
     failures = hasFailed(rollout) ? failures + 1 : 0;
     const isDone = rollout.waiting.length === 0 && !isTooFew(rollout); // also where no server reports
-    if (isDone || failures > 2 || left <= 0 || signal.aborted) return rollout;
+    if (isDone || failures > 2 || left <= 0) return rollout;
     show(rollout, Math.ceil(left / 1_000));
     await sleepUnlessAborted(Math.min(LOOK_MS, left), signal);
   }

@@ -28,3 +28,8 @@ export class ChannelError extends Error {
     this.hint = hint;
   }
 }
+
+/** A publisher was stopped before it changed the channel. */
+export class PublishStopped extends Error {
+  override readonly name = "PublishStopped";
+}

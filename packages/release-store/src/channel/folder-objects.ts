@@ -1,9 +1,9 @@
 // folder-objects.ts: a channel in a folder, on a disk that servers share or that a web server publishes.
 
-import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { AtomicFile, PUBLIC_FILE } from "../atomic-file.ts";
+import { AtomicFile } from "../atomic-file.ts";
 import { messageOf } from "../error-message.ts";
 import { ChannelError } from "./channel-error.ts";
 import type { ObjectBody, ObjectStore, OwnFile } from "./object-store.ts";
@@ -20,8 +20,8 @@ export class FolderObjects implements ObjectStore {
     this.location = folder;
   }
 
-  read(path: string, offset: number): Promise<ObjectBody | undefined> {
-    return this.guarded(() => {
+  read(path: string, offset: number, signal: AbortSignal): Promise<ObjectBody | undefined> {
+    return this.guarded(signal, () => {
       const file = join(this.location, path);
       const size = sizeOf(file);
       if (size === undefined) return undefined;
@@ -29,16 +29,17 @@ export class FolderObjects implements ObjectStore {
     });
   }
 
-  size(path: string): Promise<number | undefined> {
-    return this.guarded(() => sizeOf(join(this.location, path)));
+  size(path: string, signal: AbortSignal): Promise<number | undefined> {
+    return this.guarded(signal, () => sizeOf(join(this.location, path)));
   }
 
-  write(path: string, content: string | OwnFile): Promise<void> {
-    return this.guarded(async () => {
+  write(path: string, content: string | OwnFile, signal: AbortSignal): Promise<void> {
+    return this.guarded(signal, async () => {
       const target = join(this.location, path);
-      mkdirSync(dirname(target), { recursive: true, mode: PUBLIC_FOLDER });
-      const file = new AtomicFile(target, PUBLIC_FILE);
+      makeFolder(dirname(target));
+      const file = new AtomicFile(target);
       try {
+        file.makePublic();
         if (typeof content === "string") file.write(content);
         else for await (const block of blocks(content.file, 0)) file.write(block);
         file.commit();
@@ -48,8 +49,8 @@ export class FolderObjects implements ObjectStore {
     });
   }
 
-  list(prefix: string): Promise<string[]> {
-    return this.guarded(() => {
+  list(prefix: string, signal: AbortSignal): Promise<string[]> {
+    return this.guarded(signal, () => {
       const folder = dirname(`${prefix}x`);
       const path = join(this.location, folder);
       if (sizeOf(path) === undefined) return [];
@@ -59,19 +60,28 @@ export class FolderObjects implements ObjectStore {
     });
   }
 
-  remove(path: string): Promise<void> {
-    return this.guarded(() => rmSync(join(this.location, path), { force: true }));
+  remove(path: string, signal: AbortSignal): Promise<void> {
+    return this.guarded(signal, () => rmSync(join(this.location, path), { force: true }));
   }
 
-  private async guarded<T>(act: () => T | Promise<T>): Promise<T> {
+  private async guarded<T>(signal: AbortSignal, act: () => T | Promise<T>): Promise<T> {
     try {
+      signal.throwIfAborted();
       return await act();
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
+      const code = error instanceof Error && "code" in error ? error.code : undefined;
       const fault = code === "EACCES" || code === "EPERM" || code === "EROFS" ? "denied" : "unreachable";
       throw new ChannelError(fault, messageOf(error), undefined, { cause: error });
     }
   }
+}
+
+/** Folders that are there keep the mode that they were given; new ones a group bit that they have from above. */
+function makeFolder(path: string): void {
+  const first = mkdirSync(path, { recursive: true });
+  if (first === undefined) return;
+  for (let made = path; made.length >= first.length; made = dirname(made))
+    chmodSync(made, (statSync(made).mode & 0o7000) | PUBLIC_FOLDER);
 }
 
 function sizeOf(path: string): number | undefined {

@@ -14,6 +14,7 @@ import {
   constants,
   existsSync,
   fsyncSync,
+  ftruncateSync,
   openSync,
   readFileSync,
   readSync,
@@ -344,8 +345,7 @@ class PartFile {
   }
 
   restart(): void {
-    this.close();
-    this.descriptor = openSync(this.path, "w", PRIVATE_FILE);
+    ftruncateSync(this.descriptor!, 0);
     this.hash = createHash("sha256");
     this.bytes = 0;
   }

@@ -2,7 +2,7 @@
 //
 // in   the data folder, the store, the private key
 // out  the statement that was signed
-// err  ChannelError; the channel is then as it was, or has the new statement whole
+// err  ChannelError; the channel is then as it was, or has the new statement whole. PublishStopped; it is as it was
 //
 // Objects come first, the statement last. Segments and manifests never change under their names. What is removed is
 // only what this channel named before, no channel names now, and a listing of the channels that is sound confirms.
@@ -17,7 +17,7 @@ import { DATA_FOLDER } from "../layout.ts";
 import { hasSegment } from "../publish.ts";
 import { openManifest } from "../releases.ts";
 import { sha256Hex } from "../sha256.ts";
-import { ChannelError } from "./channel-error.ts";
+import { ChannelError, PublishStopped } from "./channel-error.ts";
 import { CHANNEL_NAME } from "./channel-name.ts";
 import { publicKeyOf, seal, unseal } from "./envelope.ts";
 import { type ObjectReader, type ObjectStore, readText } from "./object-store.ts";
@@ -62,6 +62,8 @@ export class Publisher {
   /** The content of the lock while this publisher has it. */
   private lock: string | undefined;
   private isHeld: () => Promise<boolean> = async () => true;
+  /** Is the statement on its way? A stop then comes too late. */
+  private isStated = false;
 
   constructor(options: PublisherOptions) {
     this.options = options;
@@ -71,7 +73,9 @@ export class Publisher {
   /** The channel as it is; undefined before its first release. @throws ChannelError also when another key signed it */
   read(): Promise<Statement | undefined> {
     const { store, channel, signal } = this.options;
-    return readChannel(store, channel, this.trusted, signal);
+    return readChannel(store, channel, this.trusted, signal).catch((error) => {
+      throw this.orStopped(error);
+    });
   }
 
   /**
@@ -108,12 +112,7 @@ export class Publisher {
     return this.locked((found) => {
       const before = required(found, this.options.channel);
       const { release, kept, channel } = before;
-      const target =
-        to === undefined
-          ? before.percent < 100 && before.previous !== undefined
-            ? before.previous
-            : kept[kept.findIndex(({ name }) => name === release.name) + 1]
-          : kept.find(({ name }) => name === to);
+      const target = to === undefined ? releaseBefore(before) : kept.find(({ name }) => name === to);
       if (target === undefined) {
         const names = kept.map(({ name }) => name).join(", ");
         throw new ChannelError(
@@ -160,8 +159,12 @@ export class Publisher {
     const text = seal(JSON.stringify(statement), privateKey);
     await this.holdLock();
     if ((await this.read())?.version !== before?.version) throw this.busy();
-    await store.write(path, text, signal);
-    if ((await readText(store, path, STATEMENT_LIMIT, signal)) !== text) {
+    signal.throwIfAborted();
+    this.isStated = true;
+    // Of a write that was interrupted nobody would know whether servers follow it.
+    const unstopped = new AbortController().signal;
+    await store.write(path, text, unstopped);
+    if ((await readText(store, path, STATEMENT_LIMIT, unstopped)) !== text) {
       throw new ChannelError(
         "busy",
         `${path} was written by another publisher at the same time`,
@@ -244,14 +247,23 @@ export class Publisher {
     const { exclusively = (work) => work(async () => true) } = this.options;
     return exclusively(async (isHeld) => {
       this.isHeld = isHeld;
+      this.isStated = false;
       if (!(await isHeld())) throw new ChannelError("busy", "another publisher has the lock of the database");
-      await this.takeLock();
       try {
+        await this.takeLock();
         return await act(await this.read());
+      } catch (error) {
+        throw this.orStopped(error);
       } finally {
         await this.removeLock();
       }
     });
+  }
+
+  /** Whatever fails after a stop fails because of it, unless the statement is on its way. */
+  private orStopped(error: unknown): unknown {
+    if (!this.options.signal.aborted || this.isStated) return error;
+    return new PublishStopped("stopped before the channel was changed", { cause: error });
   }
 
   /**
@@ -290,6 +302,7 @@ export class Publisher {
   }
 
   private async removeLock(): Promise<void> {
+    if (this.lock === undefined) return;
     const late = AbortSignal.timeout(10_000);
     try {
       if (await this.hasLock(late)) await this.options.store.remove(CHANNEL_PATHS.lock, late);
@@ -371,6 +384,14 @@ function segmentPaths({ segments }: Release): string[] {
 /** The release that all servers of a channel have taken. */
 function whole({ release, percent, previous }: Statement): ReleaseRef {
   return percent < 100 && previous !== undefined ? previous : release;
+}
+
+/** The one that all servers had; where the statement does not name it, the one that was published before. */
+function releaseBefore({ release, previous, kept }: Statement): ReleaseRef | undefined {
+  return (
+    kept.find(({ name }) => name === previous?.name && name !== release.name) ??
+    kept[kept.findIndex(({ name }) => name === release.name) + 1]
+  );
 }
 
 function required(statement: Statement | undefined, channel: string): Statement {

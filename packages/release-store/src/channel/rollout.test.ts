@@ -166,8 +166,8 @@ test("a file counts for the server of its name alone; what is none, too long or 
     writeFileSync(file("notes"), "not a report");
     writeFileSync(file(ids[5]!), JSON.stringify(report(ids[5]!)).padEnd(9_000));
     expect((await read()).map(({ server_id }) => server_id)).toEqual([ids[0]!]);
-    expect(await store.size(`reports/stable/${ids[1]}.json`)).toBeUndefined();
-    expect(await store.size("reports/stable/notes.json")).toBeGreaterThan(0);
+    expect(await store.size(`reports/stable/${ids[1]}.json`, signal)).toBeUndefined();
+    expect(await store.size("reports/stable/notes.json", signal)).toBeGreaterThan(0);
   } finally {
     rmSync(folder, { recursive: true });
   }
