@@ -114,7 +114,7 @@ export function stage(folder: string, { program, architecture, revision, time }:
   main.finish({
     Architecture: architecture,
     "Pre-Depends": "init-system-helpers (>= 1.54~)",
-    Depends: `libc6 (>= ${libcOf(join(program, "inkling"))}), systemd | systemd-standalone-sysusers`,
+    Depends: `libc6 (>= ${libcOf(join(program, "inkling"))}), systemd (>= 252) | systemd-standalone-sysusers`,
     Recommends: "inkling-seeds",
     Description: `IP geolocation, IP reputation and disposable-email detection API
  Inkling answers over HTTP where an IP address is, whether it is known for

@@ -4,7 +4,7 @@
 // in   one argument: an empty folder, on which a small disk is mounted
 // out  one line of JSON: Seen
 
-import { appendFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { currentName, pin, pinnedName, releaseNames } from "@inkling/release-store";
 import { loadStable, MAP_FROM } from "../packages/compiler/src/fetch/copy.ts";
@@ -49,9 +49,11 @@ export interface Seen {
     readonly exitCode: number;
     readonly doctor: string;
     readonly verify: number | null;
+    /** Segments that the server had mapped. */
+    readonly mapped: number;
   };
-  /** Bytes of a seed there, so large that it is mapped where it can be written. */
-  readonly seedBytes: number;
+  /** A seed there, so large that it is mapped: its last byte; how often it was mapped, and how often when that was collected. */
+  readonly seed: { readonly last: number | undefined; readonly mapped: number; readonly left: number };
   readonly databaseInside: { readonly serve: string; readonly doctor: string };
 }
 
@@ -150,8 +152,23 @@ async function serveCommand(dataDir: string): Promise<Seen["serve"]> {
   ];
   const doctor = inkling(env, "doctor", "--json").stdout;
   const verify = inkling(env, "data", "verify").exitCode;
+  const mapped = readFileSync(`/proc/${server.pid}/maps`, "utf8").match(/\.seg$/gm)?.length ?? 0;
   server.kill("SIGTERM");
-  return { statuses, exitCode: await server.exited, log: await log, doctor, verify };
+  return { statuses, exitCode: await server.exited, log: await log, doctor, verify, mapped };
+}
+
+async function readSeed(path: string): Promise<Seen["seed"]> {
+  const mappings = () => readFileSync("/proc/self/maps", "utf8").split(path).length - 1;
+  const read = () => {
+    const copies = Array.from({ length: 20 }, () => loadStable(path).bytes);
+    return { last: copies[0]!.at(-1), mapped: mappings() };
+  };
+  const seen = read();
+  for (let tries = 0; tries < 100 && mappings() > 0; tries++) {
+    await Bun.sleep(1);
+    Bun.gc(true);
+  }
+  return { ...seen, left: mappings() };
 }
 
 const databaseElsewhere = () => `sqlite://${join(temporaryFolder(), "inkling.db")}`;
@@ -187,7 +204,7 @@ if (import.meta.main) {
   }
   rmSync(join(dataDir, "fill"));
   const seed = join(dataDir, "seed.mmdb");
-  writeFileSync(seed, Buffer.alloc(MAP_FROM));
+  writeFileSync(seed, Buffer.alloc(MAP_FROM, 7));
   mount("-o", "remount,ro", dataDir);
   const inside = environment(dataDir);
   const seen = {
@@ -197,7 +214,7 @@ if (import.meta.main) {
     readOnly: switches(),
     served: await serve(dataDir),
     serve: await serveCommand(dataDir),
-    seedBytes: loadStable(seed).bytes.length,
+    seed: await readSeed(seed),
     databaseInside: {
       serve: inkling(inside, "serve").stderr,
       doctor: inkling(inside, "doctor", "--json").stdout,

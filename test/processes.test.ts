@@ -18,7 +18,7 @@ import {
 } from "node:fs";
 import { connect } from "node:net";
 import { dirname, join } from "node:path";
-import { openLibc } from "../packages/server/src/http/libc.ts";
+import { openLibc } from "../packages/release-store/src/libc.ts";
 import { openStore } from "../packages/server/src/store/store.ts";
 import { fetch } from "./checked-fetch.ts";
 import { childrenOf, databaseOf, GEOLOCATE, isAlive, MainProcess, signal } from "./main-process.ts";

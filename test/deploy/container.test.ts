@@ -1,7 +1,7 @@
 // deploy/container: the image, as Kubernetes runs it, and what its files name.
 
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { SETTING_NAMES, SETTINGS, variableName } from "../../packages/cli/src/config/setting-table.ts";
 import { Program, walk, walkFirstStart } from "../packaged-program.ts";
@@ -122,6 +122,45 @@ describe("compose.yaml names what there is", () => {
     const own = Bun.YAML.parse(compose.configs.prometheus.content) as object;
     const file = readFileSync(join(ROOT, "deploy/prometheus/prometheus.yml"), "utf8");
     expect(own).toEqual(Bun.YAML.parse(file.replace("127.0.0.1", "server")) as object);
+  });
+});
+
+/** Docker Compose 2, where it is installed, with its first version that knows `content` of a configuration. */
+const COMPOSE = [["docker", "compose"], ["docker-compose"]].find((command) => {
+  if (Bun.which(command[0]!) === null) return false;
+  const [version = ""] = /^\d+\.\d+\.\d+/.exec(composed([...command, "version", "--short"]).out) ?? [];
+  return Bun.semver.satisfies(version, ">=2.23.1");
+});
+
+function composed(command: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([...command], { env: { ...process.env, ...env } });
+  return { code: exitCode, out: stdout.toString(), err: stderr.toString() };
+}
+
+describe.if(COMPOSE !== undefined)("Docker Compose 2.23.1 or newer reads compose.yaml", () => {
+  const path = join(CONTAINER, "compose.yaml");
+  const config = (file: string, env = {}) =>
+    composed([...COMPOSE!, "-f", file, "config", "--format", "json"], { POSTGRES_PASSWORD: "", ...env });
+
+  test("and needs a password alone", () => {
+    const without = config(path);
+    expect([without.code === 0, without.err]).toEqual([false, expect.stringContaining("choose one")]);
+    const { code, out, err } = config(path, { POSTGRES_PASSWORD: "secret" });
+    expect([code, err]).toEqual([0, ""]);
+    const { services } = JSON.parse(out);
+    expect(services.server.environment.INKLING_DATABASE_URL).toBe(
+      "postgres://inkling:secret@postgres/inkling",
+    );
+    expect(services.postgres.environment.POSTGRES_PASSWORD).toBe("secret");
+    const limits = { read_only: true, cap_drop: ["ALL"], security_opt: ["no-new-privileges:true"] };
+    for (const name of ["server", "builder"]) expect(services[name]).toMatchObject(limits);
+  });
+
+  test("and would name a mistake", () => {
+    const file = join(temporaryFolder(), "compose.yaml");
+    writeFileSync(file, readFileSync(path, "utf8").replace("mem_limit", "memory_limit"));
+    const { code, err } = config(file, { POSTGRES_PASSWORD: "secret" });
+    expect([code === 0, err]).toEqual([false, expect.stringContaining("memory_limit")]);
   });
 });
 

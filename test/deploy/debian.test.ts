@@ -1,5 +1,6 @@
 // debian.test.ts: the Debian packages: true of the unit, the program and the documentation; installed, upgraded, removed
-// and purged in a Debian of their own, with a systemctl that writes down how it was called.
+// and purged in a Debian of their own, with a systemctl that writes down how it was called; and with systemd as PID 1,
+// which starts, reloads, watches and confines the server as the unit says.
 
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import {
@@ -11,6 +12,7 @@ import {
   readFileSync,
   readlinkSync,
   renameSync,
+  rmSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -20,6 +22,8 @@ import { withPrograms } from "../programs.ts";
 import { executableFolder, run } from "../published-packages.ts";
 import { temporaryFolder } from "../release.ts";
 import { FULL } from "../share.ts";
+import { until } from "../until.ts";
+import { mayRunContainers } from "./container-image.ts";
 
 setDefaultTimeout(3_600_000);
 
@@ -47,7 +51,8 @@ describe("the packages", () => {
     const control = text("DEBIAN/control");
     for (const line of ["Version: 0.1.0-3", "Architecture: amd64", "Recommends: inkling-seeds"])
       expect(control.split("\n")).toContain(line);
-    expect(control).toMatch(/^Depends: libc6 \(>= 2\.17\), /m);
+    // An older systemd loads no folder of credentials.
+    expect(control).toMatch(/^Depends: libc6 \(>= 2\.17\), systemd \(>= 252\) \| /m);
     const other = readFileSync(join(seeds, "DEBIAN/control"), "utf8");
     for (const line of ["Source: inkling", "Version: 0.1.0-3", "Architecture: all"])
       expect(other.split("\n")).toContain(line);
@@ -116,12 +121,28 @@ describe("the packages", () => {
   });
 });
 
+const ENVIRONMENT = [
+  "DEBIAN_FRONTEND=noninteractive",
+  "INKLING_OFFLINE=1",
+  "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
+];
+
+interface Booted {
+  /** What the script of bash printed. @throws Error when it fails */
+  run(script: string): Promise<string>;
+  shutDown(): Promise<void>;
+}
+
 /** A Debian of its own, in which each call has namespaces of its own. */
 class Debian {
   private readonly root = join(temporaryFolder(), "root");
 
-  async make(): Promise<void> {
-    await run(["mmdebstrap", "--variant=apt", "--include=systemd", "bookworm", this.root], ROOT);
+  /** @param packages for apt, separated by commas */
+  async make(packages: string): Promise<void> {
+    await run(["mmdebstrap", "--variant=apt", `--include=${packages}`, "bookworm", this.root], ROOT);
+  }
+
+  writeDownSystemctl(): void {
     renameSync(join(this.root, "usr/bin/systemctl"), join(this.root, "usr/bin/systemctl-real"));
     // It says that systemd runs. What enables a unit is the real one.
     this.write(
@@ -150,9 +171,46 @@ esac
       mount -t tmpfs tmpfs run; mkdir -p run/systemd/system
       exec chroot . bash -euc "$2"`;
     const namespaces = ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child"];
-    const settings = ["env", "-i", "DEBIAN_FRONTEND=noninteractive", "INKLING_OFFLINE=1"];
-    const path = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
-    return run([...settings, path, ...namespaces, "sh", "-euc", mounts, "sh", this.root, script], ROOT);
+    const command = [...namespaces, "sh", "-euc", mounts, "sh", this.root, script];
+    return run(["env", "-i", ...ENVIRONMENT, ...command], ROOT);
+  }
+
+  /** Boots it: systemd is PID 1, the network a loopback device. */
+  async boot(): Promise<Booted> {
+    const name = `inkling-test-${process.pid}`;
+    const options = [
+      "--register=no",
+      "--keep-unit",
+      "--private-network",
+      "--link-journal=no",
+      "--console=pipe",
+    ];
+    const command = ["systemd-nspawn", "--boot", `--machine=${name}`, `--directory=${this.root}`, ...options];
+    const container = Bun.spawn(command, { stdio: ["ignore", "ignore", "pipe"] });
+    const log = new Response(container.stderr).text();
+    const children = `/proc/${container.pid}/task/${container.pid}/children`;
+    const booted: Booted = {
+      run: async (script) => {
+        const pid = readFileSync(children, "utf8").trim();
+        const enter = ["nsenter", `--target=${pid}`, "--all", "env", "-i", ...ENVIRONMENT];
+        return run([...enter, "bash", "-euc", script], ROOT);
+      },
+      shutDown: async () => {
+        container.kill("SIGTERM");
+        await container.exited;
+        rmSync(`/run/systemd/nspawn/propagate/${name}`, { recursive: true, force: true });
+      },
+    };
+    const isUp = () =>
+      booted.run("systemctl is-active multi-user.target").then(
+        () => true,
+        () => false,
+      );
+    await until(async () => {
+      if (container.exitCode !== null) throw new Error(await log);
+      return isUp();
+    });
+    return booted;
   }
 
   /** How systemctl was called since the last look, without the questions of others. */
@@ -183,6 +241,20 @@ kill $server
 wait $server
 `;
 
+/** The first two revisions. */
+async function packAll(out: string): Promise<readonly [readonly string[], readonly string[]]> {
+  const program = await executableFolder();
+  const architecture = (await run(["dpkg", "--print-architecture"], out)).trim();
+  const time = new Date();
+  const packed = (revision: number) => pack({ program, architecture, revision, time }, out);
+  return [packed(1), packed(2)];
+}
+
+const installation = (revision: number) =>
+  `apt-get install --yes /srv/inkling_0.1.0-${revision}_*.deb /srv/inkling-seeds_0.1.0-${revision}_*.deb`;
+/** Of the page, after the installation. */
+const [, STEPS = ""] = /^```sh\n(apt install .*)\n([\s\S]*?)^```$/m.exec(SECTION)?.slice(1) ?? [];
+
 const tools = ["dpkg-deb", "mmdebstrap", "lintian", "unshare", "chroot", "ip"];
 const isRoot = process.platform === "linux" && process.getuid?.() === 0;
 describe.if(FULL)("on Debian", () => {
@@ -191,23 +263,16 @@ describe.if(FULL)("on Debian", () => {
     tools,
     isRoot,
     async () => {
-      const program = await executableFolder();
       const out = temporaryFolder();
-      const architecture = (await run(["dpkg", "--print-architecture"], out)).trim();
-      const time = new Date();
-      const [first = [], second = []] = [1, 2].map((revision) =>
-        pack({ program, architecture, revision, time }, out),
-      );
+      const [first, second] = await packAll(out);
       expect(await run(["lintian", "--allow-root", ...first], out)).toBe("");
 
       const debian = new Debian();
-      await debian.make();
+      await debian.make("systemd");
+      debian.writeDownSystemctl();
       for (const path of [...first, ...second])
         debian.write(join("/srv", path.slice(out.length)), readFileSync(path));
-      const install = (revision: number) =>
-        debian.run(
-          `apt-get install --yes /srv/inkling_0.1.0-${revision}_*.deb /srv/inkling-seeds_0.1.0-${revision}_*.deb`,
-        );
+      const install = (revision: number) => debian.run(installation(revision));
 
       expect(await install(1)).toContain("not started yet");
       expect(debian.called()).toEqual(["--system daemon-reload"]);
@@ -217,9 +282,8 @@ describe.if(FULL)("on Debian", () => {
       const wanted = "/etc/systemd/system/multi-user.target.wants/inkling.service";
       expect(debian.exists(wanted)).toBe(false);
 
-      const [, steps = ""] = /^```sh\n(apt install .*)\n([\s\S]*?)^```$/m.exec(SECTION)?.slice(1) ?? [];
-      expect(steps).toContain("data update");
-      expect((await debian.run(steps)).trim().split("\n").at(-1)).toStartWith("ink_live_");
+      expect(STEPS).toContain("data update");
+      expect((await debian.run(STEPS)).trim().split("\n").at(-1)).toStartWith("ink_live_");
       expect([debian.called(), debian.exists(wanted)]).toEqual([["enable --now inkling"], true]);
       await debian.run(SERVE);
 
@@ -255,6 +319,99 @@ describe.if(FULL)("on Debian", () => {
         "find / -xdev -iname '*inkling*' -not -path '/srv/*'; getent passwd inkling",
       );
       expect(left).toMatch(/^inkling:x:\d+:\d+:Inkling:\/var\/lib\/inkling:\/usr\/sbin\/nologin\n$/);
+    },
+  );
+
+  withPrograms(
+    "under systemd: steps of the page, confinement, reload, secrets, failures, boot, upgrade, stop, purge",
+    ["dpkg-deb", "mmdebstrap", "systemd-nspawn", "nsenter"],
+    isRoot && mayRunContainers(),
+    async () => {
+      const out = temporaryFolder();
+      const packages = (await packAll(out)).flat();
+      const debian = new Debian();
+      await debian.make("systemd,systemd-sysv,curl");
+      for (const path of packages) debian.write(join("/srv", path.slice(out.length)), readFileSync(path));
+      let machine = await debian.boot();
+      try {
+        const inside = async (script: string) => (await machine.run(script)).trim();
+        const property = (name: string) => inside(`systemctl show --value -p ${name} inkling`);
+        const journal = () => inside("journalctl --sync; journalctl -u inkling --no-pager -o cat");
+        const fails = (script: string) => expect(inside(script)).rejects.toThrow("ended with 1");
+        const [, url = ""] = /^`curl .* (http:\S+)`/m.exec(SECTION) ?? [];
+        const status = (key: string) =>
+          inside(`curl -s -o /dev/null -w '%{http_code}' -H 'Authorization: Bearer ${key}' ${url} || true`);
+
+        await inside(installation(1));
+        const key = (await inside(STEPS)).split("\n").at(-1)!;
+        expect(key).toStartWith("ink_live_");
+        expect(await status(key)).toBe("200");
+
+        const confinement = await inside(`
+          for pid in $(cat /sys/fs/cgroup/{systemd,}/system.slice/inkling.service/cgroup.procs 2>/dev/null); do
+            grep -E '^(CapBnd|NoNewPrivs|Seccomp):' /proc/$pid/status
+            stat -c %U /proc/$pid
+            ls -A /proc/$pid/root/home /proc/$pid/root/root | grep -v : || true
+            for path in /etc /usr /var /var/lib /proc/sys; do
+              nsenter --target $pid --mount test ! -w $path || echo $path
+            done
+          done`);
+        const each = "CapBnd:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\ninkling\n";
+        const processes = `${confinement}\n`.split(each);
+        expect(processes.length).toBeGreaterThan(2); // primary and workers
+        expect(processes.filter((rest) => rest.trim() !== "")).toEqual([]);
+
+        const settings = "/etc/inkling/inkling.toml";
+        await inside(`echo 'rate = 500' >>${settings}; systemctl reload inkling`);
+        await until(async () => (await journal()).includes('"settings-reloaded","changed":["rate"]'));
+        const pid = await property("MainPID");
+        await inside(`echo 'prot = 1' >>${settings}`);
+        await fails("systemctl reload inkling");
+        expect(await journal()).toContain(
+          "prot in /etc/inkling/inkling.toml is no setting; did you mean port?",
+        );
+        expect([await status(key), await property("MainPID")]).toEqual(["200", pid]);
+        await fails("systemctl restart inkling");
+        expect([await property("ActiveState"), await property("NRestarts")]).toEqual(["failed", "0"]);
+        await inside(`sed -i '/^prot/d' ${settings}`);
+
+        const other = await inside(
+          "cd /tmp; touch no.toml; INKLING_CONFIG=no.toml inkling keys create --name other 2>/dev/null",
+        );
+        await inside(`umask 077; echo ${other} >/etc/inkling/credentials/api_key; systemctl restart inkling`);
+        expect(await status(other)).toBe("200");
+        await inside("systemctl reload inkling; rm /etc/inkling/credentials/api_key");
+
+        for (const [signal, result] of [
+          ["KILL", "code=killed, status=9/KILL"],
+          ["STOP", "Failed with result 'watchdog'"],
+        ]) {
+          const before = await property("MainPID");
+          await inside(`kill -${signal} ${before}`);
+          await inside(
+            `until [ $(systemctl show --value -p MainPID inkling) != ${before} ] && systemctl --quiet is-active inkling
+             do sleep 0.2; done`,
+          );
+          expect(await status(key)).toBe("200");
+          expect(await journal()).toContain(result!);
+        }
+        expect(await property("NRestarts")).toBe("2");
+
+        await machine.shutDown();
+        machine = await debian.boot();
+        expect(await status(key)).toBe("200");
+
+        const old = await property("MainPID");
+        await inside(installation(2));
+        expect([await status(key), old === (await property("MainPID"))]).toEqual(["200", false]);
+        await inside("systemctl stop inkling");
+        expect(await Promise.all(["Result", "ExecMainStatus"].map(property))).toEqual(["success", "0"]);
+        expect(await journal()).toMatch(/"event":"stopped"}\n(.*\n)*Stopped inkling.service/);
+        await inside("systemctl start inkling; apt-get purge --yes inkling");
+        expect([await status(key), await property("LoadState")]).toEqual(["000", "not-found"]);
+      } finally {
+        await machine.shutDown();
+      }
     },
   );
 });

@@ -6,6 +6,7 @@
 // note mapped files are only ever replaced by rename, so a view stays as it is until it is collected. Where one is cut
 //      short all the same, touching what was mapped kills the process: one that supervises others maps nothing
 
+import type { Pointer } from "bun:ffi";
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import {
@@ -22,6 +23,7 @@ import {
 } from "@inkling/engine";
 import { fileStamp } from "./file-stamp.ts";
 import { DATA_FOLDER } from "./layout.ts";
+import { loadFfi, openLibc } from "./libc.ts";
 import { explained, type NamedRelease, openManifest, ReleaseError } from "./releases.ts";
 import { type Stamps, stampsOf } from "./verified.ts";
 
@@ -141,7 +143,8 @@ export const MAPS_FILES = typeof Bun !== "undefined";
 
 /**
  * Maps a file's bytes, privately: writes would not reach the file.
- * Bun.mmap opens a file for writing all the same: on a read-only volume it is read into memory instead, as on Node.
+ * Bun.mmap opens a file for writing all the same. What may only be read is mapped by the C library, and where that is not
+ * possible, it is read into memory, as on Node.
  */
 export function mapFile(path: string): Uint8Array {
   if (!MAPS_FILES) return readWhole(path);
@@ -150,8 +153,45 @@ export function mapFile(path: string): Uint8Array {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "EACCES" && code !== "EROFS" && code !== "EPERM") throw error;
-    return readWhole(path);
+    return mapReadOnly(path) ?? readWhole(path);
   }
+}
+
+/** PROT_READ | PROT_WRITE, as Bun.mmap */
+const PROTECTION = 3;
+const MAP_PRIVATE = 2;
+
+/** @returns undefined where it is not possible; the mapping ends when the array is collected */
+function mapReadOnly(path: string): Uint8Array | undefined {
+  mapper ??= openMapper();
+  if (mapper === undefined) return undefined;
+  const file = openSync(path, "r");
+  try {
+    const { size } = fstatSync(file);
+    const address = mapper.mmap(null, size, PROTECTION, MAP_PRIVATE, file, 0);
+    // MAP_FAILED, the highest address, is a bigint.
+    return Number.isSafeInteger(address) ? mapper.arrayOf(address as Pointer, size) : undefined;
+  } finally {
+    closeSync(file);
+  }
+}
+
+let mapper: ReturnType<typeof openMapper>;
+
+/** By https://bun.sh/docs/api/ffi#memory-management, whose last two parameters the types lack. */
+type ToArrayBuffer = (at: Pointer, from: number, size: number, context: number, free: Pointer) => ArrayBuffer;
+
+function openMapper() {
+  const toArrayBuffer = loadFfi()?.toArrayBuffer as ToArrayBuffer | undefined;
+  const libc = openLibc({
+    mmap: { args: ["ptr", "u64", "int", "int", "int", "i64"], returns: "ptr" },
+    munmap: { args: ["ptr", "u64"], returns: "int" },
+  });
+  if (toArrayBuffer === undefined || libc === undefined) return undefined;
+  const { ptr: munmap } = libc.munmap as unknown as { readonly ptr: Pointer };
+  // An array is freed by a call with its address and a word of our choice, for which munmap takes the size.
+  const arrayOf = (at: Pointer, size: number) => new Uint8Array(toArrayBuffer(at, 0, size, size, munmap));
+  return { mmap: libc.mmap, arrayOf };
 }
 
 /** A file in memory of its own, which can be transferred to another thread: that of a small Buffer is shared. */

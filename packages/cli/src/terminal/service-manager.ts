@@ -7,7 +7,7 @@
 //      and this one its child: the unit needs `NotifyAccess=all`.
 
 import { ptr } from "bun:ffi";
-import { openLibc } from "@inkling/server/libc";
+import { openLibc } from "@inkling/release-store/libc";
 
 const AF_UNIX = 1;
 const SOCK_DGRAM = 2;

@@ -6,7 +6,7 @@
 //      opened again (a socket, a pipe of another user) is told before each write.
 
 import { constants, fstatSync, openSync, writeSync } from "node:fs";
-import { openLibc } from "../http/libc.ts";
+import { openLibc } from "@inkling/release-store/libc";
 import type { WriteBytes } from "../telemetry/log-sink.ts";
 
 const F_SETFL = 4;

@@ -15,8 +15,8 @@
 import { ptr } from "bun:ffi";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { IpAddress, type Prefix, prefixContains } from "@inkling/engine";
+import { openLibc } from "@inkling/release-store/libc";
 import { type Connection, excessConnections } from "./greedy-sources.ts";
-import { openLibc } from "./libc.ts";
 
 const LOOK_MS = 250;
 const OPEN_FILES = "/proc/self/fd";

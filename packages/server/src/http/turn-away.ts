@@ -8,7 +8,7 @@
 
 import { ptr } from "bun:ffi";
 import { readdirSync } from "node:fs";
-import { openLibc } from "./libc.ts";
+import { openLibc } from "@inkling/release-store/libc";
 
 /** Handshakes under way end within it; it is shorter than the second after which a dropped packet is sent again. */
 export const TURN_AWAY_MS = 500;
