@@ -1,6 +1,7 @@
 // record.ts: what a part records. A figure is a row: question, contestant, measure, one value for each round. Rows of one
 // question and measure are compared round by round, so contestants are measured in alternating rounds.
 
+import { messageOf } from "@inkling/release-store";
 import { spread } from "./stats.ts";
 
 export interface Row {
@@ -173,9 +174,19 @@ export class Run {
     throw new Error("the part is over");
   }
 
-  /** Undoes what was deferred, the last first. */
+  /** Undoes all that was deferred, the last first. @throws AggregateError of what failed */
   async end(): Promise<void> {
     this.isOver = true;
-    for (let undo = this.undo.pop(); undo !== undefined; undo = this.undo.pop()) await undo();
+    const errors: unknown[] = [];
+    for (let undo = this.undo.pop(); undo !== undefined; undo = this.undo.pop()) {
+      try {
+        await undo();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length === 0) return;
+    const messages = errors.map(messageOf).join("; ");
+    throw new AggregateError(errors, `not all could be undone: ${messages}`);
   }
 }

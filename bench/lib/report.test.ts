@@ -154,6 +154,21 @@ describe("alternating rounds", () => {
     expect(() => one.defer(() => ended.push(3))).toThrow("over");
     expect(ended).toEqual([2, 1, 3]);
   });
+
+  test("undoes all that was deferred, also when some of it fails, and reports each failure", async () => {
+    const one = run();
+    const ended: string[] = [];
+    const fail = (message: string) => () => {
+      throw new Error(message);
+    };
+    one.defer(() => ended.push("server"));
+    one.defer(async () => fail("EACCES")());
+    one.defer(() => ended.push("database"));
+    one.defer(fail("EBUSY"));
+    await expect(one.end()).rejects.toThrow("not all could be undone: EBUSY; EACCES");
+    expect(ended).toEqual(["database", "server"]);
+    await one.end();
+  });
 });
 
 test("two checkouts are compared round by round", () => {

@@ -34,15 +34,35 @@ export const marked = (text: string) => text.replaceAll("o", "q");
 
 /** Replaces the texts of a kind in the answers of a segment and renews its checksums (docs/segment-format.md). */
 function markSegment(bytes: Uint8Array, kind: SegmentKind): void {
-  const { buffer, byteOffset, length } = engine.openSegment(bytes, kind).u8("answers");
-  const answers = Buffer.from(buffer, byteOffset, length);
-  for (const text of KINDS[kind].texts)
-    for (let at = answers.indexOf(text); at >= 0; at = answers.indexOf(text, at + 1))
-      answers.write(marked(text), at);
+  const segment = engine.openSegment(bytes, kind);
+  for (const name of ["answers", "answerTemplates"] as const) {
+    if (!segment.has(name)) continue;
+    const { buffer, byteOffset, length } = segment.u8(name);
+    const section = Buffer.from(buffer, byteOffset, length);
+    for (const text of KINDS[kind].texts)
+      for (let at = section.indexOf(text); at >= 0; at = section.indexOf(text, at + 1))
+        section.write(marked(text), at);
+  }
+  requireMarked(segment, kind);
   const header = new DataView(bytes.buffer, bytes.byteOffset, engine.HEADER_BYTES);
   const body = engine.bodyStart(header);
   header.setUint32(28, engine.crc32(bytes.subarray(body)), true);
   header.setUint32(32, engine.headerChecksum(bytes, body), true);
+}
+
+/** Throws unless a sample of the answers has the marked texts, and none of the others. */
+function requireMarked(segment: engine.SegmentFile, kind: SegmentKind): void {
+  const answers = new engine.Answers(segment);
+  const step = Math.ceil(answers.count / VALUES);
+  const numbers = Array.from({ length: Math.ceil(answers.count / step) }, (_, i) => i * step);
+  const sample = numbers.map((number) => Buffer.from(answers.at(number) ?? []));
+  for (const text of KINDS[kind].texts) {
+    if (
+      sample.some((answer) => answer.includes(text)) ||
+      !sample.some((answer) => answer.includes(marked(text)))
+    )
+      throw new Error(`${kind}: not all answers with ${text} were marked`);
+  }
 }
 
 /** Publishes the current release of a data folder once more, marked in these kinds. @returns its manifest */

@@ -220,6 +220,74 @@ describe("the lock", () => {
     });
   });
 
+  test("of a process that is gone, while another takes it over; one that died of that blocks nobody", () => {
+    withFolder((dataDir) => {
+      const [path, takeover] = [join(dataDir, "build.lock"), join(dataDir, "build.lock.takeover")];
+      writeFileSync(path, "999999999 1");
+      writeFileSync(takeover, `${process.ppid} ${isLinux ? startOf(process.ppid) : ""}`);
+      expect(() => lockDataFolder(dataDir)).toThrow(DataFolderLocked);
+      expect(readFileSync(path, "utf8")).toBe("999999999 1");
+      writeFileSync(takeover, "999999998 1");
+      const unlock = lockDataFolder(dataDir);
+      expect(readFileSync(path, "utf8")).toStartWith(`${process.pid} `);
+      unlock();
+      expect(readdirSync(dataDir).filter((file) => file.includes("build.lock"))).toEqual([]);
+    });
+  });
+
+  test("of another is not removed by who had it before", () => {
+    withFolder((dataDir) => {
+      const unlock = lockDataFolder(dataDir);
+      writeFileSync(join(dataDir, "build.lock"), `${process.ppid} 1`);
+      unlock();
+      expect(readFileSync(join(dataDir, "build.lock"), "utf8")).toBe(`${process.ppid} 1`);
+    });
+  });
+
+  test("of a process that is gone is taken over by one of three that find it at the same time", async () => {
+    const parent = mkdtempSync(join(tmpdir(), "inkling-locks-"));
+    const rounds = Array.from({ length: 200 }, (_, n) => join(parent, String(n)));
+    for (const [n, folder] of rounds.entries()) {
+      mkdirSync(folder);
+      writeFileSync(join(folder, "build.lock"), "999999999 1");
+      if (n % 2 === 1) writeFileSync(join(folder, "build.lock.takeover"), "999999998 1");
+    }
+    // Keeps what it has locked, and ends when all have tried.
+    const program = `
+      import { lockDataFolder } from ${JSON.stringify(join(import.meta.dir, "lock.ts"))};
+      const [begin, ...folders] = process.argv.slice(1);
+      const results = folders.map((folder, n) => {
+        while (Date.now() < Number(begin) + n * 15);
+        try {
+          lockDataFolder(folder);
+          return "held";
+        } catch (error) {
+          return error.name;
+        }
+      });
+      console.log(JSON.stringify(results));
+      await Bun.stdin.text();`;
+    const begin = String(Date.now() + 1_000);
+    const children = [1, 2, 3].map(() =>
+      Bun.spawn([process.execPath, "-e", program, begin, ...rounds], { stdin: "pipe", stdout: "pipe" }),
+    );
+    try {
+      const results = await Promise.all(
+        children.map(async ({ stdout }) => JSON.parse(await firstLine(stdout))),
+      );
+      const outcomes = rounds.map((_, n) =>
+        results
+          .map((of) => of[n])
+          .sort()
+          .join(" "),
+      );
+      expect([...new Set(outcomes)]).toEqual(["DataFolderLocked DataFolderLocked held"]);
+    } finally {
+      for (const child of children) child.kill("SIGKILL");
+      rmSync(parent, { recursive: true });
+    }
+  });
+
   test.skipIf(!isLinux)("of a zombie process", () => {
     withFolder((dataDir) => {
       // The shell's child ends at once; what the shell became does not ask for it.
@@ -236,6 +304,15 @@ describe("the lock", () => {
     });
   });
 });
+
+async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string> {
+  let text = "";
+  for await (const chunk of stream) {
+    text += Buffer.from(chunk).toString();
+    if (text.endsWith("\n")) break;
+  }
+  return text;
+}
 
 /** The child of a process, once it has one. */
 function childOf(parent: number): string {
