@@ -100,13 +100,13 @@ export class Publisher {
 
   /** Gives the current release to this share of the servers. */
   promote(percent: number): Promise<Statement> {
-    return this.locked((before) => this.write(required(before, this.options.channel), { percent }));
+    return this.locked((before) => this.write(required(before, this.options), { percent }));
   }
 
   /** Goes back to the release before, or to the named one of those that are kept; for all servers. */
   rollback(to?: string): Promise<Statement> {
     return this.locked((found) => {
-      const before = required(found, this.options.channel);
+      const before = required(found, this.options);
       const { release, kept, channel } = before;
       const target =
         to === undefined
@@ -373,11 +373,14 @@ function whole({ release, percent, previous }: Statement): ReleaseRef {
   return percent < 100 && previous !== undefined ? previous : release;
 }
 
-function required(statement: Statement | undefined, channel: string): Statement {
+function required(
+  statement: Statement | undefined,
+  { channel, store }: Pick<PublisherOptions, "channel" | "store">,
+): Statement {
   if (statement !== undefined) return statement;
   throw new ChannelError(
     "absent",
-    `there is no channel ${channel}`,
+    `there is no channel ${channel} in ${store.location}`,
     "`npx @inkling/cli channel publish` makes it",
   );
 }
