@@ -187,7 +187,11 @@ describe.each(KINDS)("a restore to %s", (to) => {
     });
     expect(await content(target)).toEqual(before);
 
-    expect(await inkling(target, "restore", archive, "--force")).toMatchObject({ code: 0, err: "" });
+    expect(await inkling(target, "restore", archive, "--force")).toMatchObject({
+      code: 0,
+      err: "",
+      out: expect.stringContaining("\nKeys that were revoked since then are valid again: "),
+    });
     expect(await hashes(target)).toContain(hashToken(token));
     expect(await hashes(target)).not.toContain(hashToken(mine!));
     const kept = join(target.dataDir, "inkling.backup.before");

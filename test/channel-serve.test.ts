@@ -180,6 +180,13 @@ test("a server that follows no channel any more reports none", async () => {
 });
 
 describe("the command line", () => {
+  test("names the place where there is no channel", async () => {
+    expect(await inkling("channel", "status", "--channel", join(temp, "no-channel"))).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(`there is no channel stable in ${join(temp, "no-channel")}\n`),
+    });
+  });
+
   test("explains what is missing", async () => {
     const { INKLING_CHANNEL_SIGNING_KEY: __, ...others } = settings;
     const before = settings;

@@ -67,8 +67,8 @@ class Shell {
 
 /** A block of the page, with ports and database of this test. */
 const block = (n: number, address: string) =>
-  BLOCKS[n]!.replaceAll(/\b808(?=[$\d])/g, ports.api)
-    .replaceAll(/\b809(?=[$\d])/g, ports.admin)
+  BLOCKS[n]!.replaceAll(/\b820(?=[$\d])/g, ports.api)
+    .replaceAll(/\b821(?=[$\d])/g, ports.admin)
     .replace(/postgres:\/\/\S+/, address);
 
 /** A block whose build is a small release. */

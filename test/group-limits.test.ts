@@ -96,6 +96,8 @@ test("a rate of three servers is never exceeded, and used: with the database, wi
   const before = allowed;
   await load(() => allowed > before + 200);
   expect(await hosts[0]!.metric("inkling_group_away")).toBe(1);
+  for (const { events } of hosts)
+    expect(events("group-away")).toMatchObject([{ effect: "each key has its limit / hosts" }]);
   proxy.mend();
   await load(() => hosts.every(({ events }) => events("group-back").length === 1));
   const after = allowed;
@@ -223,4 +225,10 @@ test("a row that somebody keeps locked: the exchange fails within seconds, and l
   done.resolve();
   await holding;
   expect((await host.exchange(request("key_a"))).grants).toHaveLength(1);
+});
+
+test("the log of a host that never reached the database: no share", async () => {
+  const { events } = await host("postgres://nobody@127.0.0.1:1/nothing");
+  await until(() => events("group-away").length > 0);
+  expect(events("group-away")).toMatchObject([{ effect: "keys have no share here yet" }]);
 });

@@ -118,6 +118,10 @@ describe("the executable", () => {
     const { err, code } = await new Program([inkling()]).run(["data", "status"]);
     expect([code, err]).toEqual([1, expect.stringContaining("`inkling data update`")]);
   });
+  test("speaks of no clone in its help", async () => {
+    const help = await new Program([inkling()]).output(["--help"]);
+    expect(help).toEndWith("see `inkling config`.");
+  });
   test("has the seeds, licences and notices beside it", () => {
     for (const name of ["LICENSE", "NOTICE", "LICENSES.txt", ...SEED_FILES])
       expect([name, existsSync(join(folder, name))]).toEqual([name, true]);

@@ -84,6 +84,20 @@ const manifests = (mode: string) =>
       .flatMap((file) => parse(readFileSync(join(DEPLOY, "kubernetes", name, file), "utf8"))),
   );
 
+withPrograms("docs/kubernetes.md: servers and builder get the same database", ["kubectl"], true, () => {
+  const page = readFileSync(join(DEPLOY, "../docs/kubernetes.md"), "utf8").replaceAll("\\\n", "");
+  const urls = ["inkling", "inkling-builder"].map((name) => {
+    const [command = ""] = new RegExp(`^kubectl create secret generic ${name} .*$`, "m").exec(page) ?? [];
+    const secret = JSON.parse(run([...command.split(/\s+/), "--dry-run=client", "--output=json"]));
+    expect(Object.keys(secret.data)).toEqual(
+      expect.arrayContaining(["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]),
+    );
+    return atob(secret.data.INKLING_DATABASE_URL ?? "");
+  });
+  expect(urls[0]).toStartWith("postgres://");
+  expect(urls[1]).toBe(urls[0]!);
+});
+
 describe("manifests name what the program has", () => {
   const variables = new Set(SETTING_NAMES.map(variableName));
   const all = MODES.flatMap(manifests);

@@ -2,7 +2,7 @@
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { whyInstall } from "../bin/installed.mjs";
@@ -234,15 +234,11 @@ describe("is an install needed?", () => {
   });
 });
 
-test.each<[args: string[], code: number, out: string, err: RegExp]>([
-  [["--help"], 0, "--help", /^$/],
-  [["engine"], 1, "", /^Installing packages \(dev is not installed\)/],
-])("npm run bench %p, without the packages for development", (args, code, out, err) => {
-  const root = mkdtempSync(join(temp, "bench-"));
-  for (const path of ["scripts/bench.mjs", "scripts/install.mjs", "packages/cli/bin"])
+/** A folder with these files of the project, in which a package for development is missing and npm cannot install. */
+function withoutDevPackages(paths: readonly string[]): { root: string; env: NodeJS.ProcessEnv } {
+  const root = mkdtempSync(join(temp, "no-dev-"));
+  for (const path of ["scripts/install.mjs", "packages/cli/bin", ...paths])
     cpSync(join(ROOT, path), join(root, path), { recursive: true });
-  mkdirSync(join(root, "bench"));
-  writeFileSync(join(root, "bench/main.ts"), "process.stdout.write(process.argv.slice(2).join())");
   const packages = { "node_modules/dev": { version: "1.0.0", dev: true } };
   writeFileSync(join(root, "package-lock.json"), JSON.stringify({ packages }));
   mkdirSync(join(root, "node_modules"));
@@ -250,8 +246,33 @@ test.each<[args: string[], code: number, out: string, err: RegExp]>([
   symlinkSync(join(ROOT, "node_modules/bun"), join(root, "node_modules/bun"));
   const npm = join(root, "npm.js");
   writeFileSync(npm, "process.exit(1)");
-  const env = { ...process.env, npm_execpath: npm };
+  return { root, env: { ...process.env, npm_execpath: npm } };
+}
+
+test.each<[args: string[], code: number, out: string, err: RegExp]>([
+  [["--help"], 0, "--help", /^$/],
+  [["engine"], 1, "", /^Installing packages \(dev is not installed\)/],
+])("npm run bench %p, without the packages for development", (args, code, out, err) => {
+  const { root, env } = withoutDevPackages(["scripts/bench.mjs"]);
+  mkdirSync(join(root, "bench"));
+  writeFileSync(join(root, "bench/main.ts"), "process.stdout.write(process.argv.slice(2).join())");
   const ran = spawnSync("node", [join(root, "scripts/bench.mjs"), ...args], { encoding: "utf8", env });
   expect([ran.status, ran.stdout]).toEqual([code, out]);
   expect(ran.stderr).toMatch(err);
 });
+
+test.each(["cli", "client", "local"])(
+  "npm pack of %s installs the packages for development first",
+  (name) => {
+    const manifest = `packages/${name}/package.json`;
+    const { root, env } = withoutDevPackages(["scripts/tool.mjs", "scripts/tests/process.mjs", manifest]);
+    const { prepack } = JSON.parse(readFileSync(join(root, manifest), "utf8")).scripts;
+    const ran = spawnSync("sh", ["-c", prepack], {
+      cwd: join(root, "packages", name),
+      encoding: "utf8",
+      env,
+    });
+    expect([ran.status, ran.stdout]).toEqual([1, ""]);
+    expect(ran.stderr).toMatch(/^Installing packages \(dev is not installed\)/);
+  },
+);

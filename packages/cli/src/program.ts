@@ -1,9 +1,12 @@
 // program.ts: the tree of commands, and how each way of ending becomes an exit code.
 
+import { FORM } from "@inkling/release-store/program";
 import { Command, CommanderError } from "commander";
 import type { Context } from "./runtime/context.ts";
 import { CliError, EXIT, explainFileError, fromBulk, SettingsError } from "./terminal/errors.ts";
 import { printable, type Style } from "./terminal/terminal.ts";
+
+const IN_A_CLONE = FORM === "binary" ? "" : "\nIn a clone of the project the command is `npx @inkling/cli`.";
 
 const HELP_AFTER = `
 Examples:
@@ -14,8 +17,7 @@ Examples:
 
 Exit codes: 0 done, 1 failed, 2 wrong command line or setting, 3 done, but a feed was refused or
 not reached, 130 stopped by Ctrl-C.
-Settings: flags, then INKLING_* variables, then inkling.toml; see \`npx @inkling/cli config\`.
-In a clone of the project the command is \`npx @inkling/cli\`.`;
+Settings: flags, then INKLING_* variables, then inkling.toml; see \`npx @inkling/cli config\`.${IN_A_CLONE}`;
 
 type Add = (program: Command, context: Context) => void;
 

@@ -112,6 +112,7 @@ Examples:
         `Restored ${path} of ${backup.madeAt}: ${listing(backup)}.`,
         kept === undefined ? "" : `What was there is in ${kept}.`,
         left ? "Its settings file was left: `--settings FILE` writes it." : "",
+        "Keys that were revoked since then are valid again: `npx @inkling/cli keys list`, `keys revoke ID`.",
         "Releases are not part of a backup: `npx @inkling/cli data update` makes one.",
       ]
         .filter((line) => line !== "")

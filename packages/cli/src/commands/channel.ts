@@ -264,11 +264,15 @@ function addStatus(channel: Command, context: Context): void {
   addAction(command, context, READ_SETTINGS, async ({ settings }) => {
     const { base, channel: name } = channelOf(settings);
     const { stopper, env } = context;
+    const store = openReader(base, env);
     const statement = await withChannel(() =>
-      readChannel(openReader(base, env), name, trustedKeys(settings), stopper.signal),
+      readChannel(store, name, trustedKeys(settings), stopper.signal),
     );
     if (statement === undefined) {
-      throw new CliError(`there is no channel ${name} there`, "`npx @inkling/cli channel publish` makes it");
+      throw new CliError(
+        `there is no channel ${name} in ${store.location}`,
+        "`npx @inkling/cli channel publish` makes it",
+      );
     }
     const { dataDir } = settings;
     const here = {

@@ -104,13 +104,13 @@ export class Publisher {
 
   /** Gives the current release to this share of the servers. */
   promote(percent: number): Promise<Statement> {
-    return this.locked((before) => this.write(required(before, this.options.channel), { percent }));
+    return this.locked((before) => this.write(required(before, this.options), { percent }));
   }
 
   /** Goes back to the release before, or to the named one of those that are kept; for all servers. */
   rollback(to?: string): Promise<Statement> {
     return this.locked((found) => {
-      const before = required(found, this.options.channel);
+      const before = required(found, this.options);
       const { release, kept, channel } = before;
       const target = to === undefined ? releaseBefore(before) : kept.find(({ name }) => name === to);
       if (target === undefined) {
@@ -394,11 +394,14 @@ function releaseBefore({ release, previous, kept }: Statement): ReleaseRef | und
   );
 }
 
-function required(statement: Statement | undefined, channel: string): Statement {
+function required(
+  statement: Statement | undefined,
+  { channel, store }: Pick<PublisherOptions, "channel" | "store">,
+): Statement {
   if (statement !== undefined) return statement;
   throw new ChannelError(
     "absent",
-    `there is no channel ${channel}`,
+    `there is no channel ${channel} in ${store.location}`,
     "`npx @inkling/cli channel publish` makes it",
   );
 }

@@ -105,7 +105,7 @@ export class LeaseBook {
   /** See {@link LeaseAnswer}. */
   private among: number;
   /** Was there ever an answer? Otherwise this host's share is not known, and it takes none. */
-  private isMember: boolean;
+  isMember: boolean;
   private readonly cells: () => LeasedCells;
   /** For keys that have no limits of their own; in force with the next {@link replaceKeys}. */
   defaults: { readonly rate: number; readonly burst: number };

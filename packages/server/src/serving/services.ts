@@ -212,7 +212,10 @@ function startLeases(
     book,
     onAlone: (reason) => {
       if (reason === undefined) log.info("group-back");
-      else log.error("group-away", { reason, hosts: book.hosts, effect: "each key has its limit / hosts" });
+      else {
+        const effect = book.isMember ? "each key has its limit / hosts" : "keys have no share here yet";
+        log.error("group-away", { reason, hosts: book.hosts, effect });
+      }
     },
     onHosts: (hosts) => {
       log.info("group-hosts", { hosts });

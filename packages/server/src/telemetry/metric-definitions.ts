@@ -254,7 +254,7 @@ export const DEFINITIONS: Readonly<Record<string, Definition>> = {
     ({ leases }) => leases?.state.hosts,
   ),
   inkling_group_away: single(
-    "1 while this host has no part of the group's limits: each key has its limit / hosts; absent with SQLite.",
+    "1 while this host has no part of the group's limits: each key has its limit / hosts, or nothing where the database never answered; absent with SQLite.",
     ({ leases }) => (leases === undefined ? undefined : flag(leases.state.isAlone)),
   ),
   inkling_group_silent_seconds: single(
