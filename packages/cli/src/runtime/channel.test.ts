@@ -8,7 +8,7 @@ test("a channel that fails is looked at less and less often, and once a minute a
   expect([0, 1, 2, 3, 4, 5, 100].map(pollMs)).toEqual([2_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000]);
 });
 
-test("a roll-out without a server says whether any reports", () => {
+test("of a roll-out without a server the text names how many others report", () => {
   const none = { ready: [], failed: [], waiting: [] };
   expect(rolloutText({ ...none, others: 0 })).toBe("no server of the roll-out reports");
   expect(rolloutText({ ...none, others: 3 })).toBe(
