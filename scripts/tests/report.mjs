@@ -2,6 +2,8 @@
 
 const FAILURES_SHOWN = 40;
 const MESSAGE_LINES = 25;
+/** Of each job in a log, at once: a run that is ended before its report, or whose log is cut, still says why. */
+const FIRST_FAILURES = 3;
 const SKIPS_SHOWN = 40;
 const SKIP_COLUMNS = 160;
 
@@ -13,7 +15,12 @@ export function summary({ passed, failures, skipped }) {
 
 const seconds = (ms) => `${(ms / 1000).toFixed(1)} s`;
 
-/** On a terminal one line that is updated; otherwise a line for each job that ended. */
+function failureLines({ file, name, message }) {
+  const shown = message.split("\n").slice(0, MESSAGE_LINES);
+  return [`FAILED ${file ? `${file}: ` : ""}${name}`, ...shown.map((line) => `    ${line}`)];
+}
+
+/** On a terminal one line that is updated; otherwise a line for each job that ended, and why it failed. */
 export function makeProgress(out, jobs) {
   const running = new Set();
   const from = performance.now();
@@ -37,6 +44,9 @@ export function makeProgress(out, jobs) {
       out.write(
         `${clear}${failed ? "FAILED" : "ok    "} ${seconds(ms).padStart(7)} ${name}: ${summary(results)}\n`,
       );
+      if (out.isTTY) return;
+      for (const failure of results.failures.slice(0, FIRST_FAILURES))
+        out.write(`${failureLines(failure).join("\n")}\n`);
     },
     close() {
       clearInterval(timer);
@@ -48,10 +58,9 @@ export function makeProgress(out, jobs) {
 /** Failures with the command that runs each file alone, then what was skipped, then the sum as the last line. */
 export function report({ passed, failures, skipped }) {
   const lines = [];
-  for (const { file, name, message } of failures.slice(0, FAILURES_SHOWN)) {
-    const shown = message.split("\n").slice(0, MESSAGE_LINES);
-    lines.push("", `FAILED ${file ? `${file}: ` : ""}${name}`, ...shown.map((line) => `    ${line}`));
-    if (file) lines.push(`    run it alone: npm test -- ${file}`);
+  for (const failure of failures.slice(0, FAILURES_SHOWN)) {
+    lines.push("", ...failureLines(failure));
+    if (failure.file) lines.push(`    run it alone: npm test -- ${failure.file}`);
   }
   if (failures.length > FAILURES_SHOWN)
     lines.push("", `and ${failures.length - FAILURES_SHOWN} more failures`);

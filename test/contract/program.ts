@@ -3,7 +3,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PROCESS_FLAG } from "@inkling/release-store/program";
-import { fastClock } from "../fast-clock.ts";
+import { stoppedClock } from "../fast-clock.ts";
 import { freePort } from "../ports.ts";
 
 export interface Program {
@@ -31,7 +31,7 @@ export function startProgram(
 ): Program {
   const preload = join(dataDir, "preload.ts");
   const noBuild = `if (process.argv.includes("${PROCESS_FLAG}compiler")) process.exit(1);\n`;
-  writeFileSync(preload, fastClock(now, 0) + noBuild);
+  writeFileSync(preload, stoppedClock(now) + noBuild);
   const [port, adminPort] = [freePort(), freePort()];
   const child = Bun.spawn([executable, mode], {
     cwd: dataDir,

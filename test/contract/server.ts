@@ -20,7 +20,7 @@ import {
 } from "node:fs";
 import { join, resolve } from "node:path";
 import manifest from "../../packages/cli/package.json" with { type: "json" };
-import { pass } from "../fast-clock.ts";
+import { stopClocks } from "../fast-clock.ts";
 import { testServerOptions } from "../server-options.ts";
 import { until } from "../until.ts";
 import { contractFeeds } from "./feeds.ts";
@@ -56,7 +56,7 @@ const OVERRIDES = [
 const programs: Program[] = [];
 
 async function main(folder: string, executable?: string): Promise<Started> {
-  pass(NOW, 0);
+  stopClocks(NOW);
   const { build } = await import("../../packages/compiler/src/build/build.ts");
   const { FEEDS } = await import("@inkling/compiler/feeds");
   const { parsePrefix } = await import("@inkling/engine");

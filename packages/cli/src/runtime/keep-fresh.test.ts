@@ -263,6 +263,24 @@ describe("a sleep", () => {
     const isTime = () => false;
     await ends(sleepUntil(isTime, 2 * HOUR, HOUR, signal), signal, () => jest.advanceTimersByTime(HOUR));
   });
+  test("that checks a condition counts hours in which the machine slept, and is not longer where the clock is set back", async () => {
+    const { signal } = new AbortController();
+    const began = Date.now();
+    for (const clock of [began + 2 * HOUR, began - 5 * HOUR]) {
+      jest.setSystemTime(began);
+      const sleeping = sleepUntil(() => false, MINUTE, HOUR, signal);
+      jest.setSystemTime(clock);
+      const minutes = clock > began ? 1 : 61;
+      for (let minute = 0; minute < minutes; minute++) {
+        expect(left(signal)).toBe(2);
+        jest.advanceTimersByTime(MINUTE);
+        await Promise.resolve();
+        await Promise.resolve();
+      }
+      await sleeping;
+      expect(left(signal)).toBe(0);
+    }
+  });
   test("that checks a condition ends when it is aborted", async () => {
     const controller = new AbortController();
     const { signal } = controller;

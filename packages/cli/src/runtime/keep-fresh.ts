@@ -174,18 +174,23 @@ export function keepSettingsFresh(
 /** A feed that is turned on or off is a reason to build at once; to look for that costs 3 to 8 µs. */
 const LOOK_MS = 2_000;
 
-/** Resolves after `ms`, as soon as `isTime` is true, checked every `lookMs`, or when `signal` is aborted. */
+/**
+ * Resolves after `ms`, as soon as `isTime` is true, checked every `lookMs`, or when `signal` is aborted.
+ * Counts the wall clock: after hours in which the machine slept, the feeds are hours older. Where it is set back,
+ * the wait is `ms` at most from there.
+ */
 export async function sleepUntil(
   isTime: () => boolean,
   lookMs: number,
   ms: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const end = performance.now() + ms;
+  let end = Number.POSITIVE_INFINITY;
   while (!signal.aborted && !isTime()) {
-    const left = end - performance.now();
-    if (left <= 0) return;
-    await sleepUnlessAborted(Math.min(lookMs, left), signal);
+    const now = Date.now();
+    end = Math.min(end, now + ms);
+    if (now >= end) return;
+    await sleepUnlessAborted(Math.min(lookMs, end - now), signal);
   }
 }
 

@@ -43,7 +43,11 @@ const POSTGRES: readonly Row[] = [
 
 // https://www.sqlite.org/rescode.html, and what making the file can meet
 const SQLITE: readonly Row[] = [
-  [/^SQLITE_(BUSY|LOCKED|PROTOCOL)/, "AWAY", "another program holds the file locked; it is tried again"],
+  [
+    /^SQLITE_(BUSY|LOCKED|PROTOCOL)/,
+    "AWAY",
+    "another program holds the file locked: a server tries again, a command can be run again",
+  ],
   [
     /^(SQLITE_(FULL|IOERR|NOMEM)|ENOSPC|EIO|EMFILE|ENFILE)/,
     "AWAY",
