@@ -6,6 +6,7 @@
 import { appendFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { currentName, fileStamp, markVerified } from "@inkling/release-store";
+import { BUN_FLAGS } from "../packages/cli/bin/launch.mjs";
 import { freePort } from "./ports.ts";
 import { smallRelease, temporaryFolder } from "./release.ts";
 import { until } from "./until.ts";
@@ -54,7 +55,7 @@ async function serve(dataDir: string): Promise<Omit<Seen, "older">> {
     INKLING_LOG_LEVEL: "info",
   };
   while (ready === "" && ends.length < MOST_STARTS) {
-    const command = [process.execPath, "--no-install", "--no-env-file", MAIN, "serve"];
+    const command = [process.execPath, ...BUN_FLAGS, MAIN, "serve"];
     const child = Bun.spawn(command, { cwd: dataDir, env, stdio: ["ignore", "ignore", "pipe"] });
     const reading = new Response(child.stderr).text();
     await until(async () => {

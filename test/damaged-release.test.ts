@@ -18,6 +18,7 @@ import {
 } from "node:fs";
 import { join, resolve } from "node:path";
 import { verifyRelease } from "@inkling/release-store";
+import { BUN_FLAGS } from "../packages/cli/bin/launch.mjs";
 import type { Seen } from "./bad-sector.ts";
 import { fetch } from "./checked-fetch.ts";
 import { freePort } from "./ports.ts";
@@ -52,7 +53,7 @@ class Server {
   }
 
   start(): void {
-    this.child = Bun.spawn([process.execPath, "--no-install", "--no-env-file", MAIN, "serve"], {
+    this.child = Bun.spawn([process.execPath, ...BUN_FLAGS, MAIN, "serve"], {
       cwd: this.dataDir,
       env: {
         PATH: process.env.PATH ?? "",

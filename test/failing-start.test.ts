@@ -4,6 +4,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { BUN_FLAGS } from "../packages/cli/bin/launch.mjs";
 import { freePort } from "./ports.ts";
 import { smallRelease, temporaryFolder } from "./release.ts";
 import { until } from "./until.ts";
@@ -32,7 +33,7 @@ function workersOf(mark: string): number[] {
 function serve(env: Record<string, string> = {}) {
   const dataDir = temporaryFolder();
   smallRelease(dataDir, 1);
-  const child = Bun.spawn([process.execPath, "--no-install", "--no-env-file", MAIN, "serve"], {
+  const child = Bun.spawn([process.execPath, ...BUN_FLAGS, MAIN, "serve"], {
     cwd: dataDir,
     env: {
       PATH: process.env.PATH ?? "",

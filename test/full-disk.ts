@@ -7,6 +7,7 @@
 import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { currentName, pin, pinnedName, releaseNames } from "@inkling/release-store";
+import { BUN_FLAGS } from "../packages/cli/bin/launch.mjs";
 import { loadStable, MAP_FROM } from "../packages/compiler/src/fetch/copy.ts";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
 import { type ServerOptions, startServer } from "../packages/server/src/server.ts";
@@ -17,7 +18,7 @@ import { smallRelease, temporaryFolder } from "./release.ts";
 import { testServerOptions } from "./server-options.ts";
 import { until } from "./until.ts";
 
-const INKLING = [process.execPath, "--no-install", "--no-env-file", MAIN];
+const INKLING = [process.execPath, ...BUN_FLAGS, MAIN];
 
 interface Run {
   readonly args: string;

@@ -2,6 +2,7 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { BUN_FLAGS } from "../packages/cli/bin/launch.mjs";
 import { fetch } from "./checked-fetch.ts";
 import { freePort } from "./ports.ts";
 import { SMALL_NETWORK, smallRelease, temporaryFolder } from "./release.ts";
@@ -33,7 +34,7 @@ export class MainProcess {
     this.token = token ?? freshToken();
     this.dataDir = dataDir ?? temporaryFolder();
     if (dataDir === undefined) smallRelease(this.dataDir, 1);
-    const command = [program, "--no-install", "--no-env-file", MAIN, "serve"];
+    const command = [program, ...BUN_FLAGS, MAIN, "serve"];
     this.child = Bun.spawn([...prefix, ...command], {
       cwd: this.dataDir,
       env: {

@@ -4,12 +4,13 @@
 
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { BUN_FLAGS } from "../../packages/cli/bin/launch.mjs";
 import * as data from "../lib/data.ts";
 import type { Contestant, Run } from "../lib/record.ts";
 import { freePort, startServer, TOKEN } from "../lib/server.ts";
 
 const NPM_START = ["npm", "start"];
-const ON_BUN = [process.execPath, "--no-install", "--no-env-file", "packages/cli/src/main.ts", "serve"];
+const ON_BUN = [process.execPath, ...BUN_FLAGS, "packages/cli/src/main.ts", "serve"];
 const LATER = "start with a release";
 const FIRST = "first start, in an empty data folder";
 

@@ -16,8 +16,11 @@ const here = dirname(fileURLToPath(import.meta.url));
 const SOURCE = join(here, "../src/main.ts");
 const MAIN = existsSync(SOURCE) ? SOURCE : join(here, "../dist/main.js");
 
-/** Flags for Bun itself: what is not in the environment or in inkling.toml (a .env file) sets nothing. */
-export const BUN_FLAGS = ["--no-install", "--no-env-file"];
+/**
+ * Flags for Bun itself: files of the folder in which it is started set nothing. Of a .env file that would be settings, of
+ * a bunfig.toml (`preload`) code that is run.
+ */
+export const BUN_FLAGS = ["--no-install", "--no-env-file", "--config=/dev/null"];
 
 /** Until its install script has run, npm's `bun` package holds a small text file instead of the program. */
 const PLACEHOLDER_BELOW_BYTES = 1_000_000;

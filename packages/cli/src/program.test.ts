@@ -1,7 +1,7 @@
 // The command as users meet it: the real process, its two streams and its exit code.
 
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { FeedReport } from "@inkling/engine";
@@ -15,6 +15,8 @@ import { CliError } from "./terminal/errors.ts";
 import { makeStyle } from "./terminal/terminal.ts";
 
 const BIN = resolve(import.meta.dir, "../bin/inkling.mjs");
+/** What npm links. */
+const LINKED = resolve(import.meta.dir, "../bin/inkling");
 const temp = mkdtempSync(join(tmpdir(), "inkling-program-"));
 afterAll(() => rmSync(temp, { recursive: true, force: true }));
 
@@ -383,6 +385,24 @@ describe("as a process", () => {
     writeFileSync(join(folder, ".env"), "INKLING_PORT=9999\n");
     const { out } = await spawned(["node", BIN, "config", "--json"], {}, folder);
     expect(JSON.parse(out).settings.port.value).toBe(8080);
+  });
+
+  test.each([BIN, LINKED])("a bunfig.toml runs nothing: %s", async (bin) => {
+    const folder = mkdtempSync(join(temp, "with-bunfig-"));
+    writeFileSync(join(folder, "bunfig.toml"), 'preload = ["./preload.ts"]\n');
+    writeFileSync(
+      join(folder, "preload.ts"),
+      'require("node:fs").appendFileSync("ran", process.argv.join());\n',
+    );
+    const command = bin === BIN ? ["node", bin] : [bin];
+    // A build starts the compiler, a process of its own.
+    const { code } = await spawned(
+      [...command, "data", "update", "--offline", "--mirror", folder],
+      {},
+      folder,
+    );
+    expect(code).not.toBe(2);
+    expect(readdirSync(folder)).not.toContain("ran");
   });
 
   test("no colour without a terminal, whatever the environment has", async () => {

@@ -14,7 +14,7 @@ export const FORM =
   typeof IS_BUNDLE === "undefined" ? "clone" : Bun.isStandaloneExecutable ? "binary" : "package";
 
 /** As the launcher of the command line starts Bun; a binary is compiled with their like. */
-const BUN_FLAGS: readonly string[] = ["--no-install", "--no-env-file"];
+const BUN_FLAGS: readonly string[] = ["--no-install", "--no-env-file", "--config=/dev/null"];
 
 /** What runs beside the command, by its module in `packages/`; scripts/bundle.ts makes an entry point of each. */
 export const PROCESSES = {
