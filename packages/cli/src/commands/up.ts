@@ -85,9 +85,10 @@ async function up(live: LiveSettings, context: Context): Promise<void> {
 
 async function keysOf(settings: Settings): Promise<KeysOf> {
   return withStore(settings, async (store) => {
-    // Operators with a key of their own need none of ours.
-    const made = settings.apiKey === undefined ? await makeFirstKeys(store, settings.dataDir) : undefined;
-    const adminToken = await store.adminToken.create("inkling up");
+    // Operators with a key of their own need none of ours, and no secret in what may be a container's log.
+    const isTrial = settings.apiKey === undefined;
+    const made = isTrial ? await makeFirstKeys(store, settings.dataDir) : undefined;
+    const adminToken = isTrial ? await store.adminToken.create("inkling up") : undefined;
     return { made, ...(await countKeys(store, Date.now())), adminToken };
   });
 }
