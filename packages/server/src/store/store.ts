@@ -30,8 +30,8 @@ import { OverrideStore } from "./overrides.ts";
 import { NewestFirst, type Page, type PageRequest, Tables } from "./tables.ts";
 import { UsageTables } from "./usage.ts";
 
-/** A replaced token is kept for so long after its end: its users read KEY_EXPIRED, not KEY_INVALID. */
-const KEEP_TOKENS_MS = 30 * DAY_MS;
+/** A replaced token is loaded for so long after its end: its users read KEY_EXPIRED, not KEY_INVALID. */
+const LOAD_TOKENS_MS = 30 * DAY_MS;
 /** Any number: what publishers of releases lock. */
 const PUBLISHER_LOCK = 0x696e6b70;
 /** The actor, where the caller names none. */
@@ -227,7 +227,6 @@ export class Store implements KeySource {
       if (before === undefined || before.revokedAt !== undefined) return undefined;
       const token = this.newToken(before.mode);
       const hint = tokenHint(token);
-      await tx`DELETE FROM inkling_tokens WHERE key_id = ${id} AND valid_until < ${this.tables.now() - KEEP_TOKENS_MS}`;
       await tx`UPDATE inkling_tokens SET valid_until = ${overlapUntil}
         WHERE key_id = ${id} AND (valid_until IS NULL OR valid_until > ${overlapUntil})`;
       await this.insertToken(tx, token, id);
@@ -246,13 +245,18 @@ export class Store implements KeySource {
     return rows[0]?.stamp ?? "";
   }
 
-  /** All tokens of keys that are not revoked. */
+  /**
+   * All tokens of keys that are not revoked, but for those that ended long ago. No token is ever deleted: a start with
+   * one in INKLING_API_KEY would make it a new key.
+   */
   async loadKeys(): Promise<KeySnapshot> {
     // The stamp comes first: keys that change in between are then read again, not missed.
     const stamp = await this.readKeyStamp();
+    const since = this.tables.now() - LOAD_TOKENS_MS;
     const rows: (KeyRow & { hash: string; valid_until: number | string | null })[] = await this.tables.read(
       (sql) => sql`SELECT ${keyColumns(sql)}, t.hash, t.valid_until
-        FROM inkling_tokens t JOIN inkling_keys k ON k.id = t.key_id WHERE k.revoked_at IS NULL`,
+        FROM inkling_tokens t JOIN inkling_keys k ON k.id = t.key_id
+        WHERE k.revoked_at IS NULL AND (t.valid_until IS NULL OR t.valid_until >= ${since})`,
     );
     const tokens = rows.map(({ hash, valid_until, ...row }) => ({
       hash,
