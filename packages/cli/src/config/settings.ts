@@ -92,7 +92,7 @@ export function loadSettings(input: SettingsInput): LoadedSettings {
     const name = issue.path[0] as SettingName;
     problems.push(`${raw[name].label} ${issue.message}${shownValue(name, raw[name].value)}`);
   }
-  if (parsed.success) problems.push(...conflicts(parsed.data, raw));
+  if (parsed.success) problems.push(...conflicts(parsed.data, raw, areCredentialsHidden(input.env)));
   if (!parsed.success || problems.length > 0) throw new SettingsError(problems);
   const origins = Object.fromEntries(SETTING_NAMES.map((name) => [name, raw[name].origin]));
   return {
@@ -114,13 +114,23 @@ function shownValue(name: SettingName, value: unknown): string {
   return `: it is ${(JSON.stringify(shown) ?? "nothing").slice(0, 200)}`;
 }
 
+/** systemd keeps them from ExecReload=: what is not there may be among them. */
+function areCredentialsHidden(env: Environment): boolean {
+  const folder = env[CREDENTIALS_VARIABLE];
+  return folder !== undefined && !existsSync(folder);
+}
+
 /** Rules that two settings break together. */
-function conflicts(settings: z.output<typeof settingsSchema>, raw: Record<SettingName, Raw>): string[] {
+function conflicts(
+  settings: z.output<typeof settingsSchema>,
+  raw: Record<SettingName, Raw>,
+  hasHidden: boolean,
+): string[] {
   if (settings.port === settings.adminPort && settings.host === settings.adminHost) {
     return [`${raw.adminPort.label} must differ from ${raw.port.label}: both are ${settings.port}`];
   }
   const { maxmindAccountId, maxmindLicenseKey } = settings;
-  if ((maxmindAccountId === undefined) !== (maxmindLicenseKey === undefined)) {
+  if (!hasHidden && (maxmindAccountId === undefined) !== (maxmindLicenseKey === undefined)) {
     const [there, lacking] =
       maxmindAccountId === undefined
         ? (["maxmindLicenseKey", "maxmindAccountId"] as const)
