@@ -23,6 +23,7 @@ import { type ListedHost, listHosts } from "@inkling/server";
 import { type Listener, probePort } from "@inkling/server/serve";
 import { whyInstall } from "../../bin/installed.mjs";
 import packageJson from "../../package.json" with { type: "json" };
+import { processEnvironment } from "../config/environment.ts";
 import { databaseFile, type Settings, shown } from "../config/settings.ts";
 import { explainFileError } from "../terminal/errors.ts";
 import { dataAge } from "../terminal/release-tables.ts";
@@ -63,6 +64,7 @@ const MOST_CLOCK_SECONDS = 60;
 /** The rights of other users than owner and group. */
 const OTHERS = 0o007;
 const HTTP_TIMEOUT_MS = 3_000;
+const OWN_HOST = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 /** Hosts that a finding names. */
 const MOST_HOSTS = 5;
 
@@ -82,6 +84,7 @@ const ROWS: readonly (readonly [name: string, check: Check])[] = [
   ["feeds", onRelease(feeds)],
   ["answers", onRelease(answers)],
   ["database", database],
+  ["encryption", encryption],
   ["notices", notices],
   ["database clock", databaseClock],
   ["hosts", hosts],
@@ -327,6 +330,20 @@ async function database({ settings, now }: Checkup): Promise<Finding> {
     if (keys.live > 0 || settings.apiKey !== undefined) return ok(found);
     return problem(found, "make a key: `npx @inkling/cli keys create --name NAME`");
   });
+}
+
+/** Is the database's connection encrypted, and is it the right server's? Bun's own default is neither. */
+function encryption({ settings }: Checkup): Finding {
+  if (databaseFile(settings) !== undefined) return ok("not needed with SQLite");
+  const { hostname, searchParams } = new URL(settings.databaseUrl);
+  if (OWN_HOST.test(hostname)) return ok("not needed: the database is on this machine");
+  const mode = searchParams.get("sslmode") ?? processEnvironment.PGSSLMODE ?? "disable";
+  const found = `sslmode=${mode} to ${hostname}`;
+  if (/^verify-(ca|full)$/.test(mode)) return ok(found);
+  return note(
+    `${found}: ${mode === "require" ? "any server is trusted" : "keys' hashes and overrides are sent as they are"}`,
+    "unless that network is yours alone, end INKLING_DATABASE_URL with ?sslmode=verify-full&sslrootcert=FILE",
+  );
 }
 
 /** Do notices of changes arrive here? */
