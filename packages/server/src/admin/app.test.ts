@@ -2,8 +2,10 @@
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { currentName, releaseNames } from "@inkling/release-store";
 import fc from "fast-check";
 import { type AdminTest, adminServer, closeAdminServers } from "../../../../test/admin-server.ts";
+import { smallRelease, temporaryFolder } from "../../../../test/release.ts";
 import { freshToken, randomBytes } from "../../../../test/tokens.ts";
 import { newToken } from "../keys/token.ts";
 import { StoreError } from "../store/error.ts";
@@ -337,6 +339,40 @@ describe("refusals", () => {
     expect((await broken.ask("GET", "overrides")).code).toBe("ADMIN_INTERNAL");
     expect(broken.lines.join("")).toContain("a mistake");
   });
+});
+
+test("a switch that the audit trail cannot record is answered as done, and logged", async () => {
+  const dataDir = temporaryFolder();
+  for (const n of [1, 2]) smallRelease(dataDir, n);
+  const [current, before] = releaseNames(dataDir);
+  const releases = {
+    ...it.options.releases,
+    current: { name: current } as never,
+    verify: async () => ({}) as never,
+  };
+  const { store, ask, lines } = await adminServer({ dataDir, releases });
+  store.overrides.record = () =>
+    Promise.reject(new StoreError("AWAY", "database or disk is full", "make room"));
+  const { status, document } = await ask(
+    "POST",
+    "data/rollback",
+    { current },
+    { "Inkling-Author": "ada@x.org" },
+  );
+  expect([status, document]).toEqual([200, { from: current, to: before, pinned: before }]);
+  expect(currentName(dataDir)).toBe(before!);
+  const logged = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === "error");
+  expect(logged).toMatchObject([
+    {
+      event: "audit-not-written",
+      actor: "[removed]",
+      action: "release-rolled-back",
+      before: { current, pinned: null },
+      after: { current: before, pinned: before },
+      reason: "database or disk is full",
+      hint: "make room",
+    },
+  ]);
 });
 
 test("an operation has a pattern for `{id}` exactly where its path has one, and is there once", () => {
