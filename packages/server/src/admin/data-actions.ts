@@ -80,11 +80,7 @@ export const DATA_ACTION_OPERATIONS: readonly Operation[] = [
     codes: ["ACTION_REFUSED"],
     run: async (context, { actor }) => {
       const actions = requireActions(context);
-      const { running, asked } = actions.update();
-      if (!running && !asked) {
-        actions.updateNow();
-        await record(context, actor, "data-update-asked", undefined, undefined);
-      }
+      if (actions.updateNow()) await record(context, actor, "data-update-asked", undefined, undefined);
       return { document: actions.update() };
     },
   }),
