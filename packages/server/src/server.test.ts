@@ -203,20 +203,35 @@ describe("connections", () => {
 });
 
 describe("the admin listener", () => {
-  test("loads the admin API again that could not be loaded", async () => {
+  test("a fault outside the admin API is a 500 and in the log; the API is loaded again", async () => {
     let failures = 1;
+    const lines: string[] = [];
     const running = await startServer(
       options({
         actions: async () => {
           if (failures-- > 0) throw new Error("EMFILE: too many open files");
           return {} as never;
         },
+        console: async () => {
+          throw new Error("no bundle");
+        },
+        writeLog: (text) => lines.push(...text.split("\n").filter(Boolean)),
       }),
     );
-    const url = `http://127.0.0.1:${running.adminPort}/admin/v1/status`;
-    const status = async () => (await globalThis.fetch(url)).status;
-    expect([await status(), await status(), await status()]).toEqual([500, 401, 401]);
-    expect(failures).toBe(-1);
+    const get = (path: string) => globalThis.fetch(`http://127.0.0.1:${running.adminPort}${path}`);
+    const status = async () => (await get("/admin/v1/status")).status;
+    const faults = () =>
+      lines.map((line) => JSON.parse(line)).filter(({ event }) => event === "admin-request-failed");
+    const refused = await get("/admin/v1/status");
+    expect([refused.status, refused.headers.get("content-type")]).toEqual([500, "application/problem+json"]);
+    const { code, request_id } = (await refused.json()) as Record<string, string>;
+    expect(code).toBe("ADMIN_INTERNAL");
+    expect(faults()).toMatchObject([{ error: "Error: EMFILE: too many open files", request_id }]);
+    expect([await status(), await status(), failures]).toEqual([401, 401, -1]);
+    expect((await get("/")).status).toBe(500);
+    expect(faults().slice(1)).toMatchObject([{ error: "Error: no bundle" }]);
+    const metrics = await (await get("/metrics")).text();
+    expect(metrics).toContain('inkling_admin_problems_total{code="ADMIN_INTERNAL"} 2');
     await running.stop();
   });
 

@@ -1,11 +1,12 @@
 // admin-listener.ts: the admin listener: the admin API, metrics, and the operators' web pages.
 //
-// err  StartError when its port cannot be had
+// err  StartError when its port cannot be had; an unexpected error becomes a 500, and its stack goes to the log
 
 import { hostname } from "node:os";
 import type { HostReport } from "@inkling/release-store";
 import type { AdminApp } from "../admin/app.ts";
 import { ADMIN_PATH, MAX_IMPORT_BYTES } from "../admin/constants.ts";
+import type { AdminProblemCode } from "../admin/problems.ts";
 import { HostNames } from "../http/host-names.ts";
 import { listen } from "../http/listener.ts";
 import { requestIds } from "../http/request-id.ts";
@@ -73,8 +74,25 @@ export class AdminListener {
   }
 
   private async answer(request: Request): Promise<Response> {
-    if (!this.hostNames.isOwnHost(request.headers.get("host"))) return this.refuseHost(request);
-    const target = targetOf(request.url);
+    try {
+      return await this.route(request);
+    } catch (error) {
+      const id = this.newRequestId();
+      this.parts.log.crash("admin-request-failed", error, [], { request_id: id });
+      return this.refuse("ADMIN_INTERNAL", id);
+    }
+  }
+
+  private async route(request: Request): Promise<Response> {
+    const { method, headers, url } = request;
+    if (!this.hostNames.isOwnHost(headers.get("host"))) {
+      const id = this.newRequestId();
+      const response = await this.refuse("HOST_REFUSED", id);
+      const { status } = response;
+      this.parts.log.info("admin-request", { method, route: "none", status, request_id: id });
+      return response;
+    }
+    const target = targetOf(url);
     if (target.startsWith(ADMIN_PATH)) return (await this.app()).handle(request);
     const path = target.slice(0, pathEnd(target));
     if (path === "/metrics") return this.metrics();
@@ -82,18 +100,16 @@ export class AdminListener {
     return file ?? new Response("404: this listener has /, /metrics and /admin/v1/\n", { status: 404 });
   }
 
-  private async refuseHost({ method }: Request): Promise<Response> {
+  private async refuse(code: AdminProblemCode, requestId: string): Promise<Response> {
+    this.parts.onProblem(code);
     const { AdminProblem } = await import("../admin/problems.ts");
-    const problem = new AdminProblem("HOST_REFUSED");
-    const id = this.newRequestId();
-    this.parts.onProblem(problem.code);
-    this.parts.log.info("admin-request", { method, route: "none", status: problem.status, request_id: id });
+    const problem = new AdminProblem(code);
     const headers = {
       "Content-Type": "application/problem+json",
       "Cache-Control": "no-store",
-      "X-Request-Id": id,
+      "X-Request-Id": requestId,
     };
-    return new Response(problem.body(id), { status: problem.status, headers });
+    return new Response(problem.body(requestId), { status: problem.status, headers });
   }
 
   private async metrics(): Promise<Response> {
