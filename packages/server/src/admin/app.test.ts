@@ -331,11 +331,41 @@ describe("refusals", () => {
     expect((await it.ask("GET", "overrides")).code).toBe("TOKEN_INVALID");
   });
 
-  test("a database that is unreachable, and an unexpected error, which is logged", async () => {
-    const failing = (error: Error) => adminServer({ adminToken: { hash: () => Promise.reject(error) } });
-    const away = await (await failing(new StoreError("AWAY", "away", "x"))).ask("GET", "overrides");
-    expect([away.code, away.headers.get("retry-after")]).toEqual(["DATABASE_AWAY", "5"]);
-    const broken = await failing(new Error("a mistake"));
+  const databaseErrors: [string, StoreError, RegExp][] = [
+    [
+      "is unreachable",
+      new StoreError("AWAY", "db: gone", "look there"),
+      /^The database is unreachable; as far/,
+    ],
+    [
+      "is full",
+      new StoreError("AWAY", "db: full", "make room", true),
+      /^The database cannot be written to; /,
+    ],
+    [
+      "is newer",
+      new StoreError("NEWER", "db: newer", "upgrade"),
+      /^The database cannot be used by this server; /,
+    ],
+  ];
+  test.each(databaseErrors)(
+    "a database that %s: why is in the log, not in the answer",
+    async (_, error, detail) => {
+      const failing = await adminServer({ adminToken: { hash: () => Promise.reject(error) } });
+      const away = await failing.ask("GET", "overrides");
+      expect([away.code, away.headers.get("retry-after")]).toEqual(["DATABASE_AWAY", "5"]);
+      expect(away.document.detail).toMatch(detail);
+      expect(JSON.stringify(away.document)).not.toContain(error.message);
+      const logged = failing.lines.map((line) => JSON.parse(line)).filter(({ level }) => level === "error");
+      const { message: reason, hint } = error;
+      expect(logged).toMatchObject([
+        { event: "admin-database-failed", reason, hint, request_id: away.document.request_id },
+      ]);
+    },
+  );
+
+  test("an unexpected error, which is logged", async () => {
+    const broken = await adminServer({ adminToken: { hash: () => Promise.reject(new Error("a mistake")) } });
     expect((await broken.ask("GET", "overrides")).code).toBe("ADMIN_INTERNAL");
     expect(broken.lines.join("")).toContain("a mistake");
   });
