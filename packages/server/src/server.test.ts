@@ -200,6 +200,28 @@ describe("connections", () => {
     expect(logged.join("")).toContain('"event":"too-many-connections"');
     for (const client of clients) client.end();
   });
+
+  test("of the admin listener are bounded too, and cost the API none", async () => {
+    const get = "GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    const open = async (count: number, port: number, text: string) => {
+      const clients: Client[] = [];
+      for (let i = 0; i < count; i++) clients.push(await new Client(port).send(text).answers());
+      return clients;
+    };
+    const running = await startServer(options());
+    const api = await open(30, running.port, `${REQUEST}\r\n`);
+    const admin = await open(140, running.adminPort, get);
+    const closed = (clients: Client[]) => clients.filter(({ isClosed }) => isClosed).length;
+    while (closed(admin) < 12) {
+      for (const client of admin) client.send(get);
+      for (const client of api) client.send(`${REQUEST}\r\n`);
+      await Bun.sleep(50);
+    }
+    expect([closed(admin), closed(api)]).toEqual([12, 0]);
+    expect(logged.join("")).toContain('"too-many-connections","listener":"admin"');
+    for (const client of [...api, ...admin]) client.end();
+    await running.stop();
+  });
 });
 
 describe("the admin listener", () => {

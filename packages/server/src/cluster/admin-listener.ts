@@ -7,6 +7,7 @@ import type { HostReport } from "@inkling/release-store";
 import type { AdminApp } from "../admin/app.ts";
 import { ADMIN_PATH, MAX_IMPORT_BYTES } from "../admin/constants.ts";
 import type { AdminProblemCode } from "../admin/problems.ts";
+import { ConnectionLimit, mostConnections } from "../http/connections.ts";
 import { HostNames } from "../http/host-names.ts";
 import { listen } from "../http/listener.ts";
 import { requestIds } from "../http/request-id.ts";
@@ -34,6 +35,8 @@ interface AdminListenerParts {
 
 /** The listener cuts the connection of a larger body; the admin API answers one that is a little too large. */
 const SLACK_BYTES = 1024 * 1024;
+/** Half of the descriptors that are kept free of the API's connections. */
+const MAX_CONNECTIONS = 128;
 
 export class AdminListener {
   private readonly options: ServerOptions;
@@ -42,6 +45,7 @@ export class AdminListener {
   private readonly hostNames: HostNames;
   private readonly newRequestId = requestIds((bytes) => crypto.getRandomValues(bytes));
   private readonly server: Bun.Server<undefined>;
+  private readonly limit: ConnectionLimit | undefined;
   /** It takes 40 ms to load: the first request waits for it, not the start. */
   private readonly app = loadOnce(() => this.loadApp());
 
@@ -61,6 +65,7 @@ export class AdminListener {
       fetch: (request) => this.answer(request),
       mostBody: MAX_IMPORT_BYTES + SLACK_BYTES,
     });
+    this.limit = this.limitConnections();
     this.traffic.start();
   }
 
@@ -68,9 +73,36 @@ export class AdminListener {
     return this.server.port!; // a TCP listener has one
   }
 
+  reload(options: Pick<ServerOptions, "maxConnections" | "trustedProxies">): void {
+    this.limit?.change(this.bounds(options));
+  }
+
   async stop(): Promise<void> {
     this.traffic.stop();
+    this.limit?.stop();
     await this.server.stop(true);
+  }
+
+  private limitConnections(): ConnectionLimit | undefined {
+    const { options, port } = this;
+    const { workers = 1 } = options;
+    // An API with the same port on another address: connections are told apart by their port, and its limit has these too.
+    if (workers === 1 && options.port === port) return undefined;
+    return new ConnectionLimit({
+      port,
+      ...this.bounds(options),
+      onExcess: (closed, most) =>
+        this.parts.log.error("too-many-connections", { listener: "admin", closed, most }),
+    });
+  }
+
+  private bounds({
+    maxConnections,
+    trustedProxies,
+  }: Pick<ServerOptions, "maxConnections" | "trustedProxies">) {
+    const { workers = 1 } = this.options;
+    const mostBeside = workers === 1 ? mostConnections(maxConnections) : 0;
+    return { most: MAX_CONNECTIONS, mostBeside, trustedProxies };
   }
 
   private async answer(request: Request): Promise<Response> {

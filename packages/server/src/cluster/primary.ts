@@ -97,6 +97,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
       log.level = reloaded.logLevel;
       await changeDefaults(services, reloaded);
       serving.reload(reloaded);
+      admin.reload(reloaded);
       logFewer(reloaded);
     },
     verify: (release, signal) => services.releases.verify(release, signal),
