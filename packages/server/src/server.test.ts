@@ -1,6 +1,6 @@
 // The running server, over real sockets: what it refuses below HTTP, and how it starts and stops.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, describe, expect, mock, spyOn, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -10,8 +10,10 @@ import { releaseId } from "@inkling/release-store";
 import { fetch } from "../../../test/checked-fetch.ts";
 import { testServerOptions } from "../../../test/server-options.ts";
 import { freshToken } from "../../../test/tokens.ts";
+import { Releases } from "./releases/follow.ts";
 import { type RunningServer, type ServerOptions, StartError, startServer } from "./server.ts";
-import { openStore } from "./store/store.ts";
+import { LocalServing } from "./serving/local-serving.ts";
+import { openStore, Store } from "./store/store.ts";
 
 const TOKEN = freshToken("test");
 const folders: string[] = [];
@@ -296,6 +298,42 @@ describe("start and stop", () => {
     expect(startServer(options({ adoptKey: "ink_live_x" }))).rejects.toMatchObject({
       code: "KEY",
       hint: expect.stringContaining("INKLING_API_KEY"),
+    });
+  });
+
+  describe("what cannot be closed", () => {
+    afterEach(() => {
+      mock.restore();
+    });
+    const failing = () => {
+      const { stop } = Releases.prototype;
+      return spyOn(Releases.prototype, "stop").mockImplementationOnce(async function (this: Releases) {
+        await stop.call(this);
+        throw new Error("EIO: stuck");
+      });
+    };
+
+    test("does not hide why a start fails, nor keep the rest open", async () => {
+      const stop = failing();
+      const kill = spyOn(LocalServing.prototype, "kill"); // closed after the releases
+      const attempt = startServer(options({ adminPort: server.adminPort }));
+      await expect(attempt).rejects.toMatchObject({ name: "StartError", code: "EADDRINUSE" });
+      expect([stop.mock.calls.length, kill.mock.calls.length]).toEqual([1, 1]);
+    });
+
+    test("is logged by a stop, which ends the rest", async () => {
+      const lines: string[] = [];
+      const over = options({ writeLog: (text) => lines.push(...text.split("\n").filter(Boolean)) });
+      const running = await startServer(over);
+      failing();
+      const close = spyOn(Store.prototype, "close");
+      await running.stop();
+      expect(lines.map((line) => JSON.parse(line)).slice(-3)).toMatchObject([
+        { event: "stopping" },
+        { event: "stop-failed", error: "Error: EIO: stuck" },
+        { event: "stopped" },
+      ]);
+      expect(close).toHaveBeenCalledTimes(1);
     });
   });
 
