@@ -331,6 +331,28 @@ describe("data", () => {
     });
   });
 
+  test("an update is requested while feeds that are due are fetched, not while all are", async () => {
+    const requests = async () =>
+      (await actions()).filter((text: string) => text === "ada data-update-asked").length;
+    const before = await requests();
+    const done = { done: { name: names[0], published: false, seconds: 1 } } as BuildResult;
+    await updates.run(async (isWanted) => {
+      expect(isWanted).toBe(false);
+      for (let i = 0; i < 2; i++) {
+        const { status, document } = await send("POST", "data/update");
+        expect([status, document.running, document.asked]).toEqual([202, true, true]);
+      }
+      return done;
+    });
+    expect([updates.isRequested, await requests()]).toEqual([true, before + 1]);
+    await updates.run(async (isWanted) => {
+      expect(isWanted).toBe(true);
+      expect((await send("POST", "data/update")).document).toMatchObject({ running: true, asked: false });
+      return done;
+    });
+    expect([updates.isRequested, await requests()]).toEqual([false, before + 1]);
+  });
+
   test("nothing to roll back to: reason and hint; no change", async () => {
     const before = (await send("GET", "data")).document.release.name;
     for (const name of names.slice(1)) rmSync(join(dataDir, "releases", `${name}.json`));

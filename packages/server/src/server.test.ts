@@ -1,6 +1,6 @@
 // The running server, over real sockets: what it refuses below HTTP, and how it starts and stops.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, describe, expect, mock, spyOn, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -10,8 +10,10 @@ import { releaseId } from "@inkling/release-store";
 import { fetch } from "../../../test/checked-fetch.ts";
 import { testServerOptions } from "../../../test/server-options.ts";
 import { freshToken } from "../../../test/tokens.ts";
+import { Releases } from "./releases/follow.ts";
 import { type RunningServer, type ServerOptions, StartError, startServer } from "./server.ts";
-import { openStore } from "./store/store.ts";
+import { LocalServing } from "./serving/local-serving.ts";
+import { openStore, Store } from "./store/store.ts";
 
 const TOKEN = freshToken("test");
 const folders: string[] = [];
@@ -200,23 +202,60 @@ describe("connections", () => {
     expect(logged.join("")).toContain('"event":"too-many-connections"');
     for (const client of clients) client.end();
   });
+
+  test("of the admin listener are bounded too, and cost the API none", async () => {
+    const get = "GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    const open = async (count: number, port: number, text: string) => {
+      const clients: Client[] = [];
+      for (let i = 0; i < count; i++) clients.push(await new Client(port).send(text).answers());
+      return clients;
+    };
+    const running = await startServer(options());
+    const api = await open(30, running.port, `${REQUEST}\r\n`);
+    const admin = await open(140, running.adminPort, get);
+    const closed = (clients: Client[]) => clients.filter(({ isClosed }) => isClosed).length;
+    while (closed(admin) < 12) {
+      for (const client of admin) client.send(get);
+      for (const client of api) client.send(`${REQUEST}\r\n`);
+      await Bun.sleep(50);
+    }
+    expect([closed(admin), closed(api)]).toEqual([12, 0]);
+    expect(logged.join("")).toContain('"too-many-connections","listener":"admin"');
+    for (const client of [...api, ...admin]) client.end();
+    await running.stop();
+  });
 });
 
 describe("the admin listener", () => {
-  test("loads the admin API again that could not be loaded", async () => {
+  test("a fault outside the admin API is a 500 and in the log; the API is loaded again", async () => {
     let failures = 1;
+    const lines: string[] = [];
     const running = await startServer(
       options({
         actions: async () => {
           if (failures-- > 0) throw new Error("EMFILE: too many open files");
           return {} as never;
         },
+        console: async () => {
+          throw new Error("no bundle");
+        },
+        writeLog: (text) => lines.push(...text.split("\n").filter(Boolean)),
       }),
     );
-    const url = `http://127.0.0.1:${running.adminPort}/admin/v1/status`;
-    const status = async () => (await globalThis.fetch(url)).status;
-    expect([await status(), await status(), await status()]).toEqual([500, 401, 401]);
-    expect(failures).toBe(-1);
+    const get = (path: string) => globalThis.fetch(`http://127.0.0.1:${running.adminPort}${path}`);
+    const status = async () => (await get("/admin/v1/status")).status;
+    const faults = () =>
+      lines.map((line) => JSON.parse(line)).filter(({ event }) => event === "admin-request-failed");
+    const refused = await get("/admin/v1/status");
+    expect([refused.status, refused.headers.get("content-type")]).toEqual([500, "application/problem+json"]);
+    const { code, request_id } = (await refused.json()) as Record<string, string>;
+    expect(code).toBe("ADMIN_INTERNAL");
+    expect(faults()).toMatchObject([{ error: "Error: EMFILE: too many open files", request_id }]);
+    expect([await status(), await status(), failures]).toEqual([401, 401, -1]);
+    expect((await get("/")).status).toBe(500);
+    expect(faults().slice(1)).toMatchObject([{ error: "Error: no bundle" }]);
+    const metrics = await (await get("/metrics")).text();
+    expect(metrics).toContain('inkling_admin_problems_total{code="ADMIN_INTERNAL"} 2');
     await running.stop();
   });
 
@@ -259,6 +298,42 @@ describe("start and stop", () => {
     expect(startServer(options({ adoptKey: "ink_live_x" }))).rejects.toMatchObject({
       code: "KEY",
       hint: expect.stringContaining("INKLING_API_KEY"),
+    });
+  });
+
+  describe("what cannot be closed", () => {
+    afterEach(() => {
+      mock.restore();
+    });
+    const failing = () => {
+      const { stop } = Releases.prototype;
+      return spyOn(Releases.prototype, "stop").mockImplementationOnce(async function (this: Releases) {
+        await stop.call(this);
+        throw new Error("EIO: stuck");
+      });
+    };
+
+    test("does not hide why a start fails, nor keep the rest open", async () => {
+      const stop = failing();
+      const kill = spyOn(LocalServing.prototype, "kill"); // closed after the releases
+      const attempt = startServer(options({ adminPort: server.adminPort }));
+      await expect(attempt).rejects.toMatchObject({ name: "StartError", code: "EADDRINUSE" });
+      expect([stop.mock.calls.length, kill.mock.calls.length]).toEqual([1, 1]);
+    });
+
+    test("is logged by a stop, which ends the rest", async () => {
+      const lines: string[] = [];
+      const over = options({ writeLog: (text) => lines.push(...text.split("\n").filter(Boolean)) });
+      const running = await startServer(over);
+      failing();
+      const close = spyOn(Store.prototype, "close");
+      await running.stop();
+      expect(lines.map((line) => JSON.parse(line)).slice(-3)).toMatchObject([
+        { event: "stopping" },
+        { event: "stop-failed", error: "Error: EIO: stuck" },
+        { event: "stopped" },
+      ]);
+      expect(close).toHaveBeenCalledTimes(1);
     });
   });
 

@@ -11,7 +11,7 @@
 // skips a body that is not read. server.test.ts tests them over real sockets.
 
 import { startPrimary } from "./cluster/primary.ts";
-import type { Closers, RunningServer, ServerOptions } from "./serving/options.ts";
+import { type Closers, closeAll, type RunningServer, type ServerOptions } from "./serving/options.ts";
 
 export { type Listener, probePort } from "./http/listen-error.ts";
 export { StartError } from "./http/start-error.ts";
@@ -23,7 +23,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   try {
     return await startPrimary(options, closers);
   } catch (error) {
-    for (const close of closers.reverse()) await close();
+    await closeAll(closers.reverse(), () => {}); // what the start met is what can be acted on
     throw error;
   }
 }

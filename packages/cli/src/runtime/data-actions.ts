@@ -20,7 +20,8 @@ const FACTS: readonly FeedFacts[] = FEEDS.map(({ id, title, homepage, cadenceHou
 /** The state of building, and requests for it: between the admin API and keep-fresh.ts. */
 export class Updates {
   private requested = false;
-  private running = false;
+  /** What the build under way fetches: all feeds, or those that are due. */
+  private running: "all" | "due" | undefined;
   private last: UpdateState["last"] = null;
 
   get isRequested(): boolean {
@@ -29,18 +30,21 @@ export class Updates {
 
   get state(): UpdateState {
     const { requested, running, last } = this;
-    return { asked: requested, running, last };
+    return { asked: requested, running: running !== undefined, last };
   }
 
-  request(): void {
+  /** @returns false where all feeds are being fetched, or about to be */
+  request(): boolean {
+    if (this.requested || this.running === "all") return false;
     this.requested = true;
+    return true;
   }
 
   /** Runs a build. @param work `isWanted`: all feeds are to be fetched, not only those that are due */
   async run(work: (isWanted: boolean) => Promise<BuildResult>): Promise<BuildResult> {
     const isWanted = this.requested;
     this.requested = false;
-    this.running = true;
+    this.running = isWanted ? "all" : "due";
     try {
       const result = await work(isWanted);
       const { name, published, seconds, held } = result.done;
@@ -52,7 +56,7 @@ export class Updates {
       this.last = { at: now(), problem: messageOf(error), hint };
       throw error;
     } finally {
-      this.running = false;
+      this.running = undefined;
     }
   }
 }

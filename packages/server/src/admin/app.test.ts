@@ -2,8 +2,10 @@
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { currentName, releaseNames } from "@inkling/release-store";
 import fc from "fast-check";
 import { type AdminTest, adminServer, closeAdminServers } from "../../../../test/admin-server.ts";
+import { smallRelease, temporaryFolder } from "../../../../test/release.ts";
 import { freshToken, randomBytes } from "../../../../test/tokens.ts";
 import { newToken } from "../keys/token.ts";
 import { StoreError } from "../store/error.ts";
@@ -329,14 +331,78 @@ describe("refusals", () => {
     expect((await it.ask("GET", "overrides")).code).toBe("TOKEN_INVALID");
   });
 
-  test("a database that is unreachable, and an unexpected error, which is logged", async () => {
-    const failing = (error: Error) => adminServer({ adminToken: { hash: () => Promise.reject(error) } });
-    const away = await (await failing(new StoreError("AWAY", "away", "x"))).ask("GET", "overrides");
-    expect([away.code, away.headers.get("retry-after")]).toEqual(["DATABASE_AWAY", "5"]);
-    const broken = await failing(new Error("a mistake"));
+  const databaseErrors: [string, StoreError, RegExp][] = [
+    [
+      "is unreachable",
+      new StoreError("AWAY", "db: gone", "look there"),
+      /^The database is unreachable; as far/,
+    ],
+    [
+      "is full",
+      new StoreError("AWAY", "db: full", "make room", true),
+      /^The database cannot be written to; /,
+    ],
+    [
+      "is newer",
+      new StoreError("NEWER", "db: newer", "upgrade"),
+      /^The database cannot be used by this server; /,
+    ],
+  ];
+  test.each(databaseErrors)(
+    "a database that %s: why is in the log, not in the answer",
+    async (_, error, detail) => {
+      const failing = await adminServer({ adminToken: { hash: () => Promise.reject(error) } });
+      const away = await failing.ask("GET", "overrides");
+      expect([away.code, away.headers.get("retry-after")]).toEqual(["DATABASE_AWAY", "5"]);
+      expect(away.document.detail).toMatch(detail);
+      expect(JSON.stringify(away.document)).not.toContain(error.message);
+      const logged = failing.lines.map((line) => JSON.parse(line)).filter(({ level }) => level === "error");
+      const { message: reason, hint } = error;
+      expect(logged).toMatchObject([
+        { event: "admin-database-failed", reason, hint, request_id: away.document.request_id },
+      ]);
+    },
+  );
+
+  test("an unexpected error, which is logged", async () => {
+    const broken = await adminServer({ adminToken: { hash: () => Promise.reject(new Error("a mistake")) } });
     expect((await broken.ask("GET", "overrides")).code).toBe("ADMIN_INTERNAL");
     expect(broken.lines.join("")).toContain("a mistake");
   });
+});
+
+test("a switch that the audit trail cannot record is answered as done, and logged", async () => {
+  const dataDir = temporaryFolder();
+  for (const n of [1, 2]) smallRelease(dataDir, n);
+  const [current, before] = releaseNames(dataDir);
+  const releases = {
+    ...it.options.releases,
+    current: { name: current } as never,
+    verify: async () => ({}) as never,
+  };
+  const { store, ask, lines } = await adminServer({ dataDir, releases });
+  store.overrides.record = () =>
+    Promise.reject(new StoreError("AWAY", "database or disk is full", "make room"));
+  const { status, document } = await ask(
+    "POST",
+    "data/rollback",
+    { current },
+    { "Inkling-Author": "ada@x.org" },
+  );
+  expect([status, document]).toEqual([200, { from: current, to: before, pinned: before }]);
+  expect(currentName(dataDir)).toBe(before!);
+  const logged = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === "error");
+  expect(logged).toMatchObject([
+    {
+      event: "audit-not-written",
+      actor: "[removed]",
+      action: "release-rolled-back",
+      before: { current, pinned: null },
+      after: { current: before, pinned: before },
+      reason: "database or disk is full",
+      hint: "make room",
+    },
+  ]);
 });
 
 test("an operation has a pattern for `{id}` exactly where its path has one, and is there once", () => {

@@ -2,7 +2,8 @@
 //
 // in   a Request below /admin/v1/
 // out  a Response; a problem document for everything that is wrong with the request
-// err  none: an unexpected error becomes a 500 without details, and its stack goes to the log
+// err  none: an unexpected error becomes a 500 without details, and its stack goes to the log, as does the reason of one
+//      of the database
 // src  docs/admin-api.md, docs/overrides.md
 //
 // Order: token or session, path, method, parameters, author, body. A change is in force in this process before its
@@ -13,6 +14,7 @@ import { type Context, Hono, type MiddlewareHandler } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { pathEnd, targetOf } from "../http/request-target.ts";
 import { ReleaseComparisons } from "../releases/comparisons.ts";
+import type { StoreError } from "../store/error.ts";
 import { admit } from "./admission.ts";
 import { ADMIN_PATH, MAX_BODY_BYTES } from "./constants.ts";
 import type { AdminAppOptions, AdminContext } from "./context.ts";
@@ -158,6 +160,10 @@ function sendProblem(c: Context<Env>, error: Error, { log, onProblem }: AdminCon
   const problem = problemOf(error);
   onProblem(problem.code);
   if (problem.code === "ADMIN_INTERNAL") log.crash("admin-request-failed", error, [], { request_id: id });
+  if (problem.code === "DATABASE_AWAY") {
+    const { message, hint } = error as StoreError; // problemOf gives this code to no other
+    log.error("admin-database-failed", { reason: message, hint, request_id: id });
+  }
   return send(c, problem.status, "application/problem+json", problem.body(id), problem.headers);
 }
 

@@ -50,8 +50,8 @@ export interface UpdateState {
 export interface DataActions {
   readonly feeds: readonly FeedFacts[];
   readonly update: () => UpdateState;
-  /** Begins a build soon. */
-  readonly updateNow: () => void;
+  /** Fetches all feeds soon, after a build that is under way. @returns false where that was requested already */
+  readonly updateNow: () => boolean;
 }
 
 export interface AdminAppOptions {

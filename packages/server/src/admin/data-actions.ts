@@ -6,6 +6,7 @@
 
 import {
   findRollback,
+  messageOf,
   pin,
   pinnedName,
   ReleaseError,
@@ -17,6 +18,8 @@ import {
 } from "@inkling/release-store";
 import { z } from "zod";
 import type { AuditAction } from "../store/audit.ts";
+import { StoreError } from "../store/error.ts";
+import { scrub } from "../telemetry/log.ts";
 import type { AdminContext, DataActions } from "./context.ts";
 import { type Operation, operation } from "./operation.ts";
 import { AdminProblem } from "./problems.ts";
@@ -77,11 +80,7 @@ export const DATA_ACTION_OPERATIONS: readonly Operation[] = [
     codes: ["ACTION_REFUSED"],
     run: async (context, { actor }) => {
       const actions = requireActions(context);
-      const { running, asked } = actions.update();
-      if (!running && !asked) {
-        actions.updateNow();
-        await record(context, actor, "data-update-asked", undefined, undefined);
-      }
+      if (actions.updateNow()) await record(context, actor, "data-update-asked", undefined, undefined);
       return { document: actions.update() };
     },
   }),
@@ -180,12 +179,19 @@ function requireKept(dataDir: string, name: string | undefined): void {
   throw new AdminProblem("RELEASE_NOT_FOUND", undefined, [`kept are ${names.join(", ")}`]);
 }
 
+/** What was done stays done: where the database cannot take the entry, the log has it. */
 async function record(
-  { overrides }: AdminContext,
+  { overrides, log }: AdminContext,
   actor: string,
   action: AuditAction,
   before: unknown,
   after: unknown,
 ): Promise<void> {
-  await overrides.record({ actor, action, subject: "data", before, after });
+  try {
+    await overrides.record({ actor, action, subject: "data", before, after });
+  } catch (error) {
+    const hint = error instanceof StoreError ? error.hint : undefined;
+    const entry = { actor: scrub(actor, []), action, before, after };
+    log.error("audit-not-written", { ...entry, reason: messageOf(error), hint });
+  }
 }

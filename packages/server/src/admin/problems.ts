@@ -152,6 +152,16 @@ export function problemOf(error: unknown): AdminProblem {
     const code = error.why === "CONTRADICTS" ? "OVERRIDE_CONTRADICTS" : "OVERRIDES_FULL";
     return new AdminProblem(code, undefined, error.problems);
   }
-  if (error instanceof StoreError && error.code !== "BROKEN") return new AdminProblem("DATABASE_AWAY");
+  if (error instanceof StoreError && error.code !== "BROKEN") {
+    return new AdminProblem("DATABASE_AWAY", databaseDetail(error));
+  }
   return new AdminProblem("ADMIN_INTERNAL");
+}
+
+/** Without the error's own text, which names hosts and paths: a caller need not have the token. */
+function databaseDetail({ code, isReadOnly }: StoreError): string | undefined {
+  const rest = "nothing was changed. The log has the cause under the request_id.";
+  if (isReadOnly) return `The database cannot be written to; ${rest}`;
+  if (code === "REFUSED" || code === "NEWER") return `The database cannot be used by this server; ${rest}`;
+  return undefined;
 }

@@ -1,11 +1,13 @@
 // admin-listener.ts: the admin listener: the admin API, metrics, and the operators' web pages.
 //
-// err  StartError when its port cannot be had
+// err  StartError when its port cannot be had; an unexpected error becomes a 500, and its stack goes to the log
 
 import { hostname } from "node:os";
 import type { HostReport } from "@inkling/release-store";
 import type { AdminApp } from "../admin/app.ts";
 import { ADMIN_PATH, MAX_IMPORT_BYTES } from "../admin/constants.ts";
+import type { AdminProblemCode } from "../admin/problems.ts";
+import { ConnectionLimit, mostConnections } from "../http/connections.ts";
 import { HostNames } from "../http/host-names.ts";
 import { listen } from "../http/listener.ts";
 import { requestIds } from "../http/request-id.ts";
@@ -33,6 +35,8 @@ interface AdminListenerParts {
 
 /** The listener cuts the connection of a larger body; the admin API answers one that is a little too large. */
 const SLACK_BYTES = 1024 * 1024;
+/** Half of the descriptors that are kept free of the API's connections. */
+const MAX_CONNECTIONS = 128;
 
 export class AdminListener {
   private readonly options: ServerOptions;
@@ -41,6 +45,7 @@ export class AdminListener {
   private readonly hostNames: HostNames;
   private readonly newRequestId = requestIds((bytes) => crypto.getRandomValues(bytes));
   private readonly server: Bun.Server<undefined>;
+  private readonly limit: ConnectionLimit | undefined;
   /** It takes 40 ms to load: the first request waits for it, not the start. */
   private readonly app = loadOnce(() => this.loadApp());
 
@@ -60,6 +65,7 @@ export class AdminListener {
       fetch: (request) => this.answer(request),
       mostBody: MAX_IMPORT_BYTES + SLACK_BYTES,
     });
+    this.limit = this.limitConnections();
     this.traffic.start();
   }
 
@@ -67,14 +73,58 @@ export class AdminListener {
     return this.server.port!; // a TCP listener has one
   }
 
+  reload(options: Pick<ServerOptions, "maxConnections" | "trustedProxies">): void {
+    this.limit?.change(this.bounds(options));
+  }
+
   async stop(): Promise<void> {
     this.traffic.stop();
+    this.limit?.stop();
     await this.server.stop(true);
   }
 
+  private limitConnections(): ConnectionLimit | undefined {
+    const { options, port } = this;
+    const { workers = 1 } = options;
+    // An API with the same port on another address: connections are told apart by their port, and its limit has these too.
+    if (workers === 1 && options.port === port) return undefined;
+    return new ConnectionLimit({
+      port,
+      ...this.bounds(options),
+      onExcess: (closed, most) =>
+        this.parts.log.error("too-many-connections", { listener: "admin", closed, most }),
+    });
+  }
+
+  private bounds({
+    maxConnections,
+    trustedProxies,
+  }: Pick<ServerOptions, "maxConnections" | "trustedProxies">) {
+    const { workers = 1 } = this.options;
+    const mostBeside = workers === 1 ? mostConnections(maxConnections) : 0;
+    return { most: MAX_CONNECTIONS, mostBeside, trustedProxies };
+  }
+
   private async answer(request: Request): Promise<Response> {
-    if (!this.hostNames.isOwnHost(request.headers.get("host"))) return this.refuseHost(request);
-    const target = targetOf(request.url);
+    try {
+      return await this.route(request);
+    } catch (error) {
+      const id = this.newRequestId();
+      this.parts.log.crash("admin-request-failed", error, [], { request_id: id });
+      return this.refuse("ADMIN_INTERNAL", id);
+    }
+  }
+
+  private async route(request: Request): Promise<Response> {
+    const { method, headers, url } = request;
+    if (!this.hostNames.isOwnHost(headers.get("host"))) {
+      const id = this.newRequestId();
+      const response = await this.refuse("HOST_REFUSED", id);
+      const { status } = response;
+      this.parts.log.info("admin-request", { method, route: "none", status, request_id: id });
+      return response;
+    }
+    const target = targetOf(url);
     if (target.startsWith(ADMIN_PATH)) return (await this.app()).handle(request);
     const path = target.slice(0, pathEnd(target));
     if (path === "/metrics") return this.metrics();
@@ -82,18 +132,16 @@ export class AdminListener {
     return file ?? new Response("404: this listener has /, /metrics and /admin/v1/\n", { status: 404 });
   }
 
-  private async refuseHost({ method }: Request): Promise<Response> {
+  private async refuse(code: AdminProblemCode, requestId: string): Promise<Response> {
+    this.parts.onProblem(code);
     const { AdminProblem } = await import("../admin/problems.ts");
-    const problem = new AdminProblem("HOST_REFUSED");
-    const id = this.newRequestId();
-    this.parts.onProblem(problem.code);
-    this.parts.log.info("admin-request", { method, route: "none", status: problem.status, request_id: id });
+    const problem = new AdminProblem(code);
     const headers = {
       "Content-Type": "application/problem+json",
       "Cache-Control": "no-store",
-      "X-Request-Id": id,
+      "X-Request-Id": requestId,
     };
-    return new Response(problem.body(id), { status: problem.status, headers });
+    return new Response(problem.body(requestId), { status: problem.status, headers });
   }
 
   private async metrics(): Promise<Response> {

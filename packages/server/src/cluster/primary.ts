@@ -8,7 +8,13 @@ import { makeFolder, messageOf } from "@inkling/release-store";
 import { mostConnections } from "../http/connections.ts";
 import { StartError } from "../http/start-error.ts";
 import { type CellKind, type CellMemory, HeapCells } from "../limits/cell-memory.ts";
-import { type Closers, type RunningServer, reloadable, type ServerOptions } from "../serving/options.ts";
+import {
+  type Closers,
+  closeAll,
+  type RunningServer,
+  reloadable,
+  type ServerOptions,
+} from "../serving/options.ts";
 import { metricsSource, type Serving } from "../serving/serving.ts";
 import { isSharedDatabase } from "../store/database.ts";
 import { Log } from "../telemetry/log.ts";
@@ -37,7 +43,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
   );
 
   // Loaded now: the first worker has started, and loads its own code meanwhile on another core.
-  const [{ openServices, closeServices, changeDefaults }, { HostReporter }, { AdminListener }] =
+  const [{ openServices, serviceClosers, changeDefaults }, { HostReporter }, { AdminListener }] =
     await Promise.all([
       import("../serving/services.ts"),
       import("../serving/host-reporter.ts"),
@@ -75,11 +81,14 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
 
   const shutDown = async () => {
     log.info("stopping");
-    reporter.stop();
-    await serving.stop();
-    await admin.stop();
-    await closeServices(services, log);
-    memory.close();
+    const steps: Closers = [
+      () => reporter.stop(),
+      () => serving.stop(),
+      () => admin.stop(),
+      ...serviceClosers(services, log),
+      () => memory.close(),
+    ];
+    await closeAll(steps, (error) => log.crash("stop-failed", error, []));
     log.info("stopped");
     closeLog();
   };
@@ -97,6 +106,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
       log.level = reloaded.logLevel;
       await changeDefaults(services, reloaded);
       serving.reload(reloaded);
+      admin.reload(reloaded);
       logFewer(reloaded);
     },
     verify: (release, signal) => services.releases.verify(release, signal),

@@ -51,13 +51,21 @@ export interface ConnectionLimitOptions {
   readonly share?: (open: number) => number;
   /** Workers that have the port; each may open as many files as the limit allows. */
   readonly workers?: number;
+  /**
+   * Connections that another listener of this process may have. They are open files too, and a look at each costs time: so
+   * there is none before more files are open than both may have connections.
+   */
+  readonly mostBeside?: number;
   readonly trustedProxies: readonly Prefix[];
 }
+
+type ChangeableOptions = Pick<ConnectionLimitOptions, "most" | "mostBeside" | "trustedProxies">;
 
 export class ConnectionLimit {
   /** In force: less than requested when the limit of open files leaves no room for it. */
   most: number;
   private readonly options: ConnectionLimitOptions;
+  private mostBeside: number;
   private sockets: Sockets | undefined;
   private readonly timer: ReturnType<typeof setInterval>;
   private readonly mostHere: number;
@@ -68,12 +76,14 @@ export class ConnectionLimit {
     this.sockets = openSockets(options.trustedProxies);
     this.mostHere = mostOfProcess();
     this.most = mostConnections(options.most, options.workers);
+    this.mostBeside = options.mostBeside ?? 0;
     this.timer = setInterval(() => this.look(), LOOK_MS);
     this.timer.unref();
   }
 
-  change({ most, trustedProxies }: Pick<ConnectionLimitOptions, "most" | "trustedProxies">): void {
+  change({ most, mostBeside = 0, trustedProxies }: ChangeableOptions): void {
     this.most = mostConnections(most, this.options.workers);
+    this.mostBeside = mostBeside;
     this.sockets = openSockets(trustedProxies);
   }
 
@@ -96,7 +106,7 @@ export class ConnectionLimit {
     if (sockets === undefined) return;
     const { share = (open: number) => open, port } = this.options;
     const atMost = sockets.openFiles();
-    if (atMost <= this.mostHere && share(atMost) <= this.most) return;
+    if (atMost <= this.mostHere && share(atMost) <= this.most + this.mostBeside) return;
     const connected = sockets.connected(port);
     const together = share(connected.length);
     const excess = Math.max(

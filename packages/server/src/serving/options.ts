@@ -90,5 +90,16 @@ export interface RunningServer {
 export const CHANGES = ["release", "overrides", "keys"] as const;
 export type Change = (typeof CHANGES)[number];
 
-/** What a start that fails has to undo, in the reverse order. */
+/** What a start that fails has to undo, in the reverse order; or the steps of a stop. */
 export type Closers = (() => unknown)[];
+
+/** Calls each of them, one after the other, whatever those before it threw. */
+export async function closeAll(closers: Closers, onError: (error: unknown) => void): Promise<void> {
+  for (const close of closers) {
+    try {
+      await close();
+    } catch (error) {
+      onError(error);
+    }
+  }
+}

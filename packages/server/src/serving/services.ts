@@ -95,17 +95,21 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
   return { releases, store, keyring, keyLoader, keys, usage, overrides, notices, leases };
 }
 
-/** Ends what {@link openServices} has opened; usage is stored. */
-export async function closeServices(services: Services, log: Log): Promise<void> {
+/** The steps that end what {@link openServices} has opened; usage is stored. */
+export function serviceClosers(services: Services, log: Log): Closers {
   const { releases, usage, keyLoader, overrides, notices, leases, store } = services;
-  notices.stop();
-  await releases.stop();
-  const { lost } = await usage.stop();
-  if (lost > 0) log.error("usage-lost", { lookups: lost, why: usage.state.lastError });
-  await keyLoader.stop();
-  await leases?.stop();
-  await overrides.stop();
-  await store.close();
+  return [
+    () => notices.stop(),
+    () => releases.stop(),
+    async () => {
+      const { lost } = await usage.stop();
+      if (lost > 0) log.error("usage-lost", { lookups: lost, why: usage.state.lastError });
+    },
+    () => keyLoader.stop(),
+    () => leases?.stop(),
+    () => overrides.stop(),
+    () => store.close(),
+  ];
 }
 
 async function openReleases(

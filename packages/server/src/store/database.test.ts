@@ -69,29 +69,30 @@ describe("addresses", () => {
 
 describe("errors", () => {
   const postgres = (errno: string) => ({ code: "ERR_POSTGRES_SERVER_ERROR", errno });
-  const rows: [string, object, string][] = [
+  const rows: [name: string, members: object, code: string, isReadOnly?: true][] = [
     ["wrong password", postgres("28P01"), "REFUSED"],
     ["no such database", postgres("3D000"), "REFUSED"],
     ["no rights", postgres("42501"), "REFUSED"],
     ["shutting down", postgres("57P01"), "AWAY"],
     ["too many connections", postgres("53300"), "AWAY"],
     ["deadlock", postgres("40P01"), "AWAY"],
-    ["a standby that cannot be written", postgres("25006"), "AWAY"],
+    ["a standby that cannot be written", postgres("25006"), "AWAY", true],
+    ["disk full in PostgreSQL", postgres("53100"), "AWAY", true],
     ["duplicate", postgres("23505"), "CONFLICT"],
     ["syntax", { code: "ERR_POSTGRES_SYNTAX_ERROR", errno: "42601" }, "BROKEN"],
     ["connection closed", { code: "ERR_POSTGRES_CONNECTION_CLOSED" }, "AWAY"],
     ["file locked", { code: "SQLITE_BUSY_SNAPSHOT", errno: 517 }, "AWAY"],
-    ["disk full", { code: "SQLITE_FULL", errno: 13 }, "AWAY"],
+    ["disk full", { code: "SQLITE_FULL", errno: 13 }, "AWAY", true],
     ["corrupt file", { code: "SQLITE_CORRUPT", errno: 11 }, "REFUSED"],
-    ["read-only file", { code: "SQLITE_READONLY", errno: 8 }, "REFUSED"],
+    ["read-only file", { code: "SQLITE_READONLY", errno: 8 }, "REFUSED", true],
     ["duplicate in SQLite", { code: "SQLITE_CONSTRAINT_PRIMARYKEY", errno: 1555 }, "CONFLICT"],
     ["anything else", {}, "BROKEN"],
   ];
-  for (const [name, members, code] of rows) {
+  for (const [name, members, code, isReadOnly = false] of rows) {
     test(`${name}: ${code}, with a hint, without secrets`, () => {
       const cause = Object.assign(new Error("no entry for s3cret"), members);
       const error = storeErrorFrom(cause, "postgres://db/x", ["s3cret"]);
-      expect(error).toMatchObject({ code, message: "postgres://db/x: no entry for ***" });
+      expect(error).toMatchObject({ code, isReadOnly, message: "postgres://db/x: no entry for ***" });
       expect(error.hint).not.toBe("");
     });
   }

@@ -17,12 +17,15 @@ export class StoreError extends Error {
   readonly code: StoreErrorCode;
   /** What to do about it. */
   readonly hint: string;
+  /** Can be read, but not written to: the disk is full, or it is read-only. */
+  readonly isReadOnly: boolean;
 
-  constructor(code: StoreErrorCode, message: string, hint: string) {
+  constructor(code: StoreErrorCode, message: string, hint: string, isReadOnly = false) {
     super(message);
     this.name = "StoreError";
     this.code = code;
     this.hint = hint;
+    this.isReadOnly = isReadOnly;
   }
 }
 
@@ -62,6 +65,9 @@ const SQLITE: readonly Row[] = [
   [/^SQLITE_CONSTRAINT_(PRIMARYKEY|UNIQUE)/, "CONFLICT", "it exists already: choose another one"],
 ];
 
+/** Disk full and read-only, of both databases. */
+const READ_ONLY = /^(53100|25006|SQLITE_(FULL|READONLY)|ENOSPC|EROFS)/;
+
 const UNREACHABLE = "check host and port in the database address, and that the database server runs";
 
 /** Turns what Bun.SQL threw into a StoreError. `hide` is cut out of its text wherever it occurs. */
@@ -79,7 +85,7 @@ export function storeErrorFrom(cause: unknown, database: string, hide: readonly 
     sqlState === undefined
       ? SQLITE.find(([codes]) => codes.test(own))
       : POSTGRES.find(([codes]) => codes.test(sqlState));
-  if (row !== undefined) return new StoreError(row[1], message, row[2]);
+  if (row !== undefined) return new StoreError(row[1], message, row[2], READ_ONLY.test(sqlState ?? own));
   if (own.startsWith("ERR_POSTGRES_") && sqlState === undefined) {
     return new StoreError("AWAY", message, UNREACHABLE);
   }
