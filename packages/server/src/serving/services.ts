@@ -147,7 +147,13 @@ async function startKeyLoader(
     store,
     keyring,
     onSnapshot: async (snapshot) => {
-      keys.take(snapshot);
+      try {
+        keys.take(snapshot);
+      } catch (error) {
+        // All else of the snapshot counts: a key that was revoked must end.
+        const fields = { reason: messageOf(error), effect: "keys made since are refused" };
+        log.error("keys-without-memory", fields);
+      }
       await replaceLeases({ leases, keys });
       onChange("keys");
     },
