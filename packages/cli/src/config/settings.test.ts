@@ -280,6 +280,11 @@ describe("values that are refused", () => {
       'INKLING_DATABASE_URL must start with sqlite:// or postgres://: it is "mysql://u:***@h"',
     ],
     [
+      "a database in memory",
+      { env: { INKLING_DATABASE_URL: "sqlite://:memory:" } },
+      'INKLING_DATABASE_URL must name a file: a database in memory would end with each process: it is "sqlite://:memory:"',
+    ],
+    [
       "half of MaxMind's account",
       { env: { INKLING_MAXMIND_LICENSE_KEY: "abcdef_secret" } },
       "INKLING_MAXMIND_LICENSE_KEY is set, but INKLING_MAXMIND_ACCOUNT_ID is not: MaxMind needs both",

@@ -133,7 +133,7 @@ function conflicts(settings: z.output<typeof settingsSchema>, raw: Record<Settin
 function settle(settings: z.output<typeof settingsSchema>, raw: Record<SettingName, Raw>): Settings {
   const dataDir = resolve(raw.dataDir.base, settings.dataDir);
   const { mirror, databaseUrl, channel, channelSigningKey } = settings;
-  const file = databaseUrl === undefined ? undefined : sqlitePath(databaseUrl);
+  const file = databaseUrl === undefined ? undefined : databaseFile({ databaseUrl });
   return {
     ...settings,
     workers: settings.workers ?? defaultWorkers(process.platform, availableParallelism()),
@@ -153,13 +153,9 @@ function settle(settings: z.output<typeof settingsSchema>, raw: Record<SettingNa
 }
 
 const SQLITE = "sqlite://";
-const sqlitePath = (databaseUrl: string) =>
-  databaseUrl.startsWith(SQLITE) ? databaseUrl.slice(SQLITE.length) : undefined;
-
-/** The file of an SQLite database; undefined of another, or of one in memory. */
+/** The file of an SQLite database; undefined of another. */
 export function databaseFile({ databaseUrl }: Pick<Settings, "databaseUrl">): string | undefined {
-  const path = sqlitePath(databaseUrl);
-  return path === ":memory:" ? undefined : path;
+  return databaseUrl.startsWith(SQLITE) ? databaseUrl.slice(SQLITE.length) : undefined;
 }
 
 const MOST_WORKERS_BY_DEFAULT = 8;
