@@ -255,14 +255,21 @@ function didYouMean(name: string, known: readonly string[]): string {
 }
 
 /**
- * A URL without its password, and be it as long as to the last "@": better too much is hidden than too little. A user
- * alone is a token where HTTP is spoken, and a name where a database is.
+ * A URL without its password, and be it as long as to the last "@", or to the end where that is behind a "?": better too
+ * much is hidden than too little. A user alone is a token where HTTP is spoken, and a name where a database is, whose
+ * password may also be in the query.
  */
 export function maskUrl(url: string): string {
   return url
-    .replace(/^([a-z]+:\/\/[^:/@?#]*):.*@/is, "$1:***@")
-    .replace(/^(https?:\/\/)[^:/@?#]+@/i, "$1***@");
+    .replace(/^([a-z]+:\/\/[^:/@?#]*):(.*\?.*@.*|.*@)/is, "$1:***@")
+    .replace(/^(https?:\/\/)[^:/@?#]+@/i, "$1***@")
+    .replace(
+      /^([a-z]+:\/\/[^?]*)(\?.*)/is,
+      (_, address: string, query: string) => address + maskQuery(query),
+    );
 }
+
+const maskQuery = (query: string) => query.replace(/([?&])(?!sslmode=|sslrootcert=)[^&]+/g, "$1***");
 
 /** A setting's value as it may be shown to people and written to logs. */
 export function shown(name: SettingName, settings: Settings): unknown {
