@@ -9,6 +9,7 @@ import {
   copyFileSync,
   linkSync,
   openSync,
+  readdirSync,
   readFileSync,
   readSync,
   renameSync,
@@ -393,10 +394,41 @@ function notifySocket(path: string) {
 }
 
 linux("connections", () => {
+  const prefix = ["sh", "-c", 'ulimit -n 400 && exec "$@"', "sh"];
   test.each([["1"], ["2"]])("fewer than asked are logged at the start, workers: %s", async (workers) => {
-    const prefix = ["sh", "-c", 'ulimit -n 400 && exec "$@"', "sh"];
     const server = await start({ prefix, env: { INKLING_WORKERS: workers } });
     await until(() => server.events("fewer-connections").length === 1);
     expect(server.events("fewer-connections")[0]).toMatchObject({ most: 144 * Number(workers) });
+  });
+
+  test.each([["1"], ["2"]])("at the limit of open files end no process, workers: %s", async (workers) => {
+    const server = await start({ prefix, env: { INKLING_WORKERS: workers } });
+    const processes = [server.child.pid, ...childrenOf(server.child.pid)];
+    const sockets = Array.from({ length: 600 * Number(workers) }, () => connect(server.port, "127.0.0.1"));
+    let closed = 0;
+    for (const socket of sockets) socket.on("error", () => {}).on("close", () => closed++);
+    const excess = (600 - 144) * Number(workers);
+    await until(() => closed >= excess || server.events("uncaught-error").length > 0);
+    expect(server.events("uncaught-error")).toEqual([]);
+    expect(server.events("too-many-connections").length).toBeGreaterThan(0);
+    for (const socket of sockets) socket.destroy();
+    await until(async () => (await server.status()) === 200);
+    expect([server.child.pid, ...childrenOf(server.child.pid)]).toEqual(processes);
+  });
+
+  test("a worker that can open no more files goes on, and reports", async () => {
+    const preload = join(temporaryFolder(), "preload.ts");
+    writeFileSync(
+      preload,
+      `import { openSync } from "node:fs";
+       process.on("SIGUSR2", () => { try { for (;;) openSync("/dev/null", "r"); } catch {} });`,
+    );
+    const server = await start({ prefix, env: { BUN_OPTIONS: `--preload=${preload}` } });
+    const workers = childrenOf(server.child.pid);
+    signal(workers[0]!, "SIGUSR2");
+    await until(() => readdirSync(`/proc/${workers[0]}/fd`).length === 400);
+    for (let i = 0; i < 5; i++) await server.metric("inkling_connections"); // for which each worker reports
+    expect(server.events("uncaught-error")).toEqual([]);
+    expect(childrenOf(server.child.pid)).toEqual(workers);
   });
 });

@@ -1,8 +1,8 @@
 // hosts.ts: `inkling hosts`: the hosts that share a PostgreSQL: release, load, readiness, last contact.
 
 import { hostJson, type ListedHost, listHosts } from "@inkling/server";
+import { isSharedDatabase } from "@inkling/server/store";
 import type { Command } from "commander";
-import { databaseFile } from "../config/settings.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
 import { withExistingStore } from "../runtime/keys.ts";
@@ -25,7 +25,7 @@ Examples:
   inkling hosts --json`,
     );
   addAction(command, context, ["dataDir"], async ({ settings, flags }) => {
-    if (databaseFile(settings) !== undefined) {
+    if (!isSharedDatabase(settings.databaseUrl)) {
       const hint = "a group of hosts shares a PostgreSQL: set INKLING_DATABASE_URL, see docs/cluster.md";
       throw new CliError("the database is SQLite, which one host uses", hint);
     }

@@ -78,7 +78,11 @@ export const channelKeys = listOf(
 
 export const databaseUrl = z
   .string("must be text")
-  .regex(/^(sqlite|postgres|postgresql):\/\/./, "must start with sqlite:// or postgres://");
+  .regex(/^(sqlite|postgres|postgresql):\/\/./, "must start with sqlite:// or postgres://")
+  .refine(
+    (text) => text !== "sqlite://:memory:",
+    "must name a file: a database in memory would end with each process",
+  );
 
 export const apiKey = z
   .string("must be text")

@@ -285,6 +285,16 @@ describe("values that are refused", () => {
       'INKLING_DATABASE_URL must start with sqlite:// or postgres://: it is "mysql://u:***@h"',
     ],
     [
+      "a database in memory",
+      { env: { INKLING_DATABASE_URL: "sqlite://:memory:" } },
+      'INKLING_DATABASE_URL must name a file: a database in memory would end with each process: it is "sqlite://:memory:"',
+    ],
+    [
+      "another database, with the password in its query",
+      { env: { INKLING_DATABASE_URL: "mysql://u@h/d?password=secret" } },
+      'INKLING_DATABASE_URL must start with sqlite:// or postgres://: it is "mysql://u@h/d?***"',
+    ],
+    [
       "half of MaxMind's account",
       { env: { INKLING_MAXMIND_LICENSE_KEY: "abcdef_secret" } },
       "INKLING_MAXMIND_LICENSE_KEY is set, but INKLING_MAXMIND_ACCOUNT_ID is not: MaxMind needs both",
@@ -403,6 +413,14 @@ test("secrets are masked", () => {
   expect(maskUrl("https://token-4711@mirror.example/a@b")).toBe("https://***@mirror.example/a@b");
   expect(maskUrl("postgres://inkling@db/inkling")).toBe("postgres://inkling@db/inkling");
   expect(maskUrl("sqlite:///a:b@c")).toBe("sqlite:///a:b@c");
+  expect(maskUrl("/srv/a?b&c")).toBe("/srv/a?b&c");
+  expect(maskUrl("postgres://u@h/d?sslmode=require&password=p")).toBe("postgres://u@h/d?sslmode=require&***");
+  expect(maskUrl("postgres://u@h/d?sslpassword=p&p%26q#r&sslrootcert=c")).toBe(
+    "postgres://u@h/d?***&***&sslrootcert=c",
+  );
+  expect(maskUrl("postgres://u:p?q@h/d")).toBe("postgres://u:***@");
+  expect(maskUrl("postgres://h:5432/d?user=u&password=p@q")).toBe("postgres://h:***@");
+  expect(maskUrl("postgres://u@h/d?password=p@q")).toBe("postgres://u@h/d?***");
 });
 
 test("the example file has every setting, and its lines are the defaults", () => {

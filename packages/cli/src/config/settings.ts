@@ -143,7 +143,7 @@ function conflicts(
 function settle(settings: z.output<typeof settingsSchema>, raw: Record<SettingName, Raw>): Settings {
   const dataDir = resolve(raw.dataDir.base, settings.dataDir);
   const { mirror, databaseUrl, channel, channelSigningKey } = settings;
-  const file = databaseUrl === undefined ? undefined : sqlitePath(databaseUrl);
+  const file = databaseUrl === undefined ? undefined : databaseFile({ databaseUrl });
   return {
     ...settings,
     workers: settings.workers ?? defaultWorkers(process.platform, availableParallelism()),
@@ -163,13 +163,9 @@ function settle(settings: z.output<typeof settingsSchema>, raw: Record<SettingNa
 }
 
 const SQLITE = "sqlite://";
-const sqlitePath = (databaseUrl: string) =>
-  databaseUrl.startsWith(SQLITE) ? databaseUrl.slice(SQLITE.length) : undefined;
-
-/** The file of an SQLite database; undefined of another, or of one in memory. */
+/** The file of an SQLite database; undefined of another. */
 export function databaseFile({ databaseUrl }: Pick<Settings, "databaseUrl">): string | undefined {
-  const path = sqlitePath(databaseUrl);
-  return path === ":memory:" ? undefined : path;
+  return databaseUrl.startsWith(SQLITE) ? databaseUrl.slice(SQLITE.length) : undefined;
 }
 
 const MOST_WORKERS_BY_DEFAULT = 8;
@@ -269,14 +265,21 @@ function didYouMean(name: string, known: readonly string[]): string {
 }
 
 /**
- * A URL without its password, and be it as long as to the last "@": better too much is hidden than too little. A user
- * alone is a token where HTTP is spoken, and a name where a database is.
+ * A URL without its password, and be it as long as to the last "@", or to the end where that is behind a "?": better too
+ * much is hidden than too little. A user alone is a token where HTTP is spoken, and a name where a database is, whose
+ * password may also be in the query.
  */
 export function maskUrl(url: string): string {
   return url
-    .replace(/^([a-z]+:\/\/[^:/@?#]*):.*@/is, "$1:***@")
-    .replace(/^(https?:\/\/)[^:/@?#]+@/i, "$1***@");
+    .replace(/^([a-z]+:\/\/[^:/@?#]*):(.*\?.*@.*|.*@)/is, "$1:***@")
+    .replace(/^(https?:\/\/)[^:/@?#]+@/i, "$1***@")
+    .replace(
+      /^([a-z]+:\/\/[^?]*)(\?.*)/is,
+      (_, address: string, query: string) => address + maskQuery(query),
+    );
 }
+
+const maskQuery = (query: string) => query.replace(/([?&])(?!sslmode=|sslrootcert=)[^&]+/g, "$1***");
 
 /** A setting's value as it may be shown to people and written to logs. */
 export function shown(name: SettingName, settings: Settings): unknown {

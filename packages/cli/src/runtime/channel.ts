@@ -29,10 +29,11 @@ import {
   type Statement,
 } from "@inkling/release-store/channel";
 import type { RunningServer } from "@inkling/server";
+import { isSharedDatabase } from "@inkling/server/store";
 import { verifyInProcess } from "@inkling/server/verify";
 import { processEnvironment, workerEnvironment } from "../config/environment.ts";
 import { variableName } from "../config/setting-table.ts";
-import { databaseFile, maskUrl, type Settings } from "../config/settings.ts";
+import { maskUrl, type Settings } from "../config/settings.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import type { Context } from "./context.ts";
 import { sleepUnlessAborted } from "./keep-fresh.ts";
@@ -110,7 +111,9 @@ export function openPublisher(
     channel,
     privateKey: signingKey(settings),
     trusted: settings.channelKey,
-    ...(databaseFile(settings) === undefined && { exclusively: databaseLock(settings, progress.onWarning) }),
+    ...(isSharedDatabase(settings.databaseUrl) && {
+      exclusively: databaseLock(settings, progress.onWarning),
+    }),
     now: Date.now,
     signal: stopper.signal,
     ...progress,
@@ -203,7 +206,7 @@ export async function keepFollowing(
   const { base, channel } = channelOf(settings);
   const reports = new Reports(settings.dataDir, channel);
   // With PostgreSQL the server's row there has the report.
-  const store = databaseFile(settings) === undefined ? undefined : openStore(base, env);
+  const store = isSharedDatabase(settings.databaseUrl) ? undefined : openStore(base, env);
   const sent = store && new SentReports(store, channel, log);
   let failures = 0;
   while (!signal.aborted) {

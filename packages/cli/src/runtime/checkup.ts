@@ -21,6 +21,7 @@ import {
 import { FORM } from "@inkling/release-store/program";
 import { type ListedHost, listHosts } from "@inkling/server";
 import { type Listener, probePort } from "@inkling/server/serve";
+import { isSharedDatabase } from "@inkling/server/store";
 import { whyInstall } from "../../bin/installed.mjs";
 import packageJson from "../../package.json" with { type: "json" };
 import { processEnvironment } from "../config/environment.ts";
@@ -348,7 +349,7 @@ function encryption({ settings }: Checkup): Finding {
 
 /** Do notices of changes arrive here? */
 async function notices({ settings }: Checkup): Promise<Finding> {
-  if (databaseFile(settings) !== undefined) return ok("not needed with SQLite");
+  if (!isSharedDatabase(settings.databaseUrl)) return ok("not needed with SQLite");
   return withStore(settings, async (store) => {
     let why: string | undefined;
     const listener = store.listen({ onNotice: () => {}, onState: (_state, reason) => (why = reason) });
@@ -365,7 +366,7 @@ async function notices({ settings }: Checkup): Promise<Finding> {
 
 /** Quotas follow the database's clock, usage and expiries this machine's. */
 async function databaseClock({ settings, now }: Checkup): Promise<Finding> {
-  if (databaseFile(settings) !== undefined) return ok("not needed with SQLite");
+  if (!isSharedDatabase(settings.databaseUrl)) return ok("not needed with SQLite");
   return withStore(settings, async (store) => {
     const clock = await store.readClock();
     const seconds = Math.round((now.getTime() - (clock ?? now.getTime())) / 1_000);
@@ -377,7 +378,7 @@ async function databaseClock({ settings, now }: Checkup): Promise<Finding> {
 
 /** The other hosts of the group, as they report themselves. */
 async function hosts({ settings }: Checkup): Promise<Finding> {
-  if (databaseFile(settings) !== undefined) return ok("one, with SQLite");
+  if (!isSharedDatabase(settings.databaseUrl)) return ok("one, with SQLite");
   const all = await withStore(settings, (store) => listHosts(store.tables));
   const troubled = all.flatMap((host) => {
     const why = troubleOf(host);

@@ -11,7 +11,8 @@ import {
   type Statement,
 } from "@inkling/release-store/channel";
 import { HOST_SILENT_MS, listHosts } from "@inkling/server";
-import { databaseFile, type Settings } from "../config/settings.ts";
+import { isSharedDatabase } from "@inkling/server/store";
+import type { Settings } from "../config/settings.ts";
 import { CliError } from "../terminal/errors.ts";
 import { channelOf } from "./channel.ts";
 import type { Context } from "./context.ts";
@@ -30,7 +31,7 @@ export async function readRollout(
 ): Promise<Rollout> {
   const { base, channel } = channelOf(settings);
   const reports: AgedReport[] = [];
-  if (databaseFile(settings) === undefined) {
+  if (isSharedDatabase(settings.databaseUrl)) {
     const hosts = await withExistingStore(settings, (store) => listHosts(store.tables));
     for (const { report, ageMs } of hosts)
       if (report) reports.push({ report, ageMs, silentMs: HOST_SILENT_MS });

@@ -16,7 +16,7 @@ export class SentReports {
   private readonly store: ObjectStore;
   private readonly channel: string;
   private readonly log: RunningServer["log"];
-  /** What was sent last, without what changes all the time; undefined after a failure. */
+  /** What was sent last, or tried to be, without what changes all the time. */
   private state: string | undefined;
   private serverId: string | undefined;
   private nextAt = Number.NEGATIVE_INFINITY;

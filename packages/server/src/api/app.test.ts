@@ -1005,6 +1005,16 @@ describe("checks=mx that has to wait for DNS", () => {
     expect(await a.text()).toBe(await b.text());
   });
 
+  test("its headers have what is left by then, whatever other requests took meanwhile", async () => {
+    const { promise, resolve } = waiting();
+    const { app, peers, send, options } = setUp({ mx: promise, rate: 1, burst: 10 });
+    const response = app.handle(request(), peers);
+    for (let i = 0; i < 4; i++) send(`${REP}8.8.8.8`);
+    options.buckets.takeUpTo({ ...KEY }, NOON, 2); // a batch
+    resolve();
+    expect((await response).headers.get("RateLimit")).toBe('"default";r=3;t=7');
+  });
+
   test("an error meanwhile is 500 without the address", async () => {
     const { promise, reject } = waiting();
     const { app, peers, lines, options, recorded } = setUp({ mx: promise });

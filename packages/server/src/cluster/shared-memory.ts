@@ -122,8 +122,8 @@ export class SharedMemory implements CellMemory {
     const wanted = bytesFor(this.workers, count);
     if (wanted <= this.size) return;
     fill(this.descriptor, this.size, wanted);
-    this.size = wanted;
     this.current = new SharedView(this.descriptor, this.workers, this.base, this.kind);
+    this.size = wanted; // last: what could not be mapped is tried again
   }
 
   close(): void {

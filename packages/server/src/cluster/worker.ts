@@ -49,6 +49,7 @@ export class Worker {
   private readonly timer: ReturnType<typeof setInterval>;
   private readonly primary = new Heartbeat();
   private readonly primaryPid = process.ppid;
+  private residentBytes = 0;
   private mayListen = false;
   private isListening = false;
   private isRetiring = false;
@@ -178,13 +179,18 @@ export class Worker {
   private report(): void {
     const { answering } = this;
     const { user, system } = process.cpuUsage();
+    try {
+      this.residentBytes = process.memoryUsage.rss();
+    } catch {
+      // it reads a file, and none can be opened: as last known
+    }
     this.host.send({
       type: "report",
       report: {
         mx: answering.mxCounts.report,
         connections: answering.connections,
         cpuSeconds: (user + system) / 1e6,
-        residentBytes: process.memoryUsage.rss(),
+        residentBytes: this.residentBytes,
         logLinesDropped: this.host.sink.dropped,
       },
     });

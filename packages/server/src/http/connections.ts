@@ -3,7 +3,8 @@
 // in   the listener's port, the most connections that may be open at once; where several workers have the port, how many
 //      the others have; the proxies that the operator trusts
 // out  how many are open; those beyond the bound are shut down four times a second (greedy-sources.ts)
-// err  where the system does not list open files (not Linux), nothing is bounded and `open` is undefined
+// err  where the system does not list open files (not Linux, or none can be opened on the whole machine), nothing is
+//      bounded and `open` is undefined
 // cost while fewer files are open than connections may be, one stat; beyond that 2 µs for each open file and look
 //
 // Between two looks a flood is bounded by the process's limit of open files. Beyond that Bun goes on answering the
@@ -35,8 +36,8 @@ const LAST_RECEIVED = 52;
 interface Sockets {
   /** At least as many as connections are open. */
   openFiles(): number;
-  /** Those that were accepted on `port`. */
-  connected(port: number): Connection[];
+  /** Those that were accepted on `port`; undefined while they cannot be listed. */
+  connected(port: number): Connection[] | undefined;
   /** How long nothing was sent or received. */
   idleMs(connection: Connection): number;
   shutdown(connection: Connection): void;
@@ -73,8 +74,8 @@ export class ConnectionLimit {
 
   constructor(options: ConnectionLimitOptions) {
     this.options = options;
-    this.sockets = openSockets(options.trustedProxies);
     this.mostHere = mostOfProcess();
+    this.sockets = openSockets(options.trustedProxies, this.mostHere + RESERVED_FILES);
     this.most = mostConnections(options.most, options.workers);
     this.mostBeside = options.mostBeside ?? 0;
     this.timer = setInterval(() => this.look(), LOOK_MS);
@@ -84,12 +85,12 @@ export class ConnectionLimit {
   change({ most, mostBeside = 0, trustedProxies }: ChangeableOptions): void {
     this.most = mostConnections(most, this.options.workers);
     this.mostBeside = mostBeside;
-    this.sockets = openSockets(trustedProxies);
+    this.sockets = openSockets(trustedProxies, this.mostHere + RESERVED_FILES);
   }
 
-  /** Connections open now; undefined where the system does not list them. */
+  /** Connections open now; undefined where, or while, the system does not list them. */
   get open(): number | undefined {
-    return this.sockets?.connected(this.options.port).length;
+    return this.sockets?.connected(this.options.port)?.length;
   }
 
   /** Connections shut down since the start. */
@@ -108,6 +109,7 @@ export class ConnectionLimit {
     const atMost = sockets.openFiles();
     if (atMost <= this.mostHere && share(atMost) <= this.most + this.mostBeside) return;
     const connected = sockets.connected(port);
+    if (connected === undefined) return;
     const together = share(connected.length);
     const excess = Math.max(
       connected.length - this.mostHere,
@@ -140,7 +142,23 @@ function openFilesLimit(): number {
   }
 }
 
-function openSockets(trustedProxies: readonly Prefix[]): Sockets | undefined {
+/**
+ * Listing takes a descriptor. At the limit of open files none is left, but then every number below the limit is in use.
+ * @returns undefined where the whole system has none left
+ */
+function listOpenFiles(most: number): number[] | undefined {
+  try {
+    return readdirSync(OPEN_FILES).map(Number);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EMFILE") return Array.from({ length: most }, (_, descriptor) => descriptor);
+    if (code === "ENFILE") return undefined;
+    throw error;
+  }
+}
+
+/** @param most open files of this process */
+function openSockets(trustedProxies: readonly Prefix[], most: number): Sockets | undefined {
   const libc = openLibc({
     getsockname: { args: ["int", "ptr", "ptr"], returns: "int" },
     getpeername: { args: ["int", "ptr", "ptr"], returns: "int" },
@@ -163,15 +181,13 @@ function openSockets(trustedProxies: readonly Prefix[]): Sockets | undefined {
     address[2]! * 256 + address[3]! === port;
   return {
     // Linux gives the number as the folder's size since 6.2, and 0 before.
-    openFiles: () => statSync(OPEN_FILES).size || readdirSync(OPEN_FILES).length,
+    openFiles: () => statSync(OPEN_FILES).size || (listOpenFiles(most)?.length ?? 0),
     connected: (port) =>
-      readdirSync(OPEN_FILES)
-        .map(Number)
-        .flatMap((descriptor) => {
-          if (!isOn(port, descriptor) || !succeeds(getpeername, descriptor)) return [];
-          const source = readPeer(address, peer);
-          return { descriptor, source, isTrusted: trustedProxies.some((net) => prefixContains(net, peer)) };
-        }),
+      listOpenFiles(most)?.flatMap((descriptor) => {
+        if (!isOn(port, descriptor) || !succeeds(getpeername, descriptor)) return [];
+        const source = readPeer(address, peer);
+        return { descriptor, source, isTrusted: trustedProxies.some((net) => prefixContains(net, peer)) };
+      }),
     idleMs: ({ descriptor }) => {
       size[0] = ADDRESS_BYTES;
       if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, ptr(address), ptr(size)) !== 0) return 0;

@@ -162,12 +162,25 @@ describe("bucket", () => {
     keyCells.replace(cells, new Map([["key_a", 0]]));
     expect(buckets.take(key(), 0).allowed).toBe(true);
     expect({ ...buckets.take(key({}, "key_b"), 0) }).toMatchObject({ allowed: false, retryAfterSeconds: 1 });
+    const unlimited = key({ rate: 0 }, "key_b");
+    expect([buckets.take(unlimited, 0).allowed, buckets.takeUpTo(unlimited, 0, 5)]).toEqual([false, 0]);
     buckets.dropGone();
     expect(buckets.size).toBe(1);
     keyCells.replace(cells, new Map());
     buckets.dropGone();
     expect(buckets.size).toBe(0);
     expect(buckets.takeUpTo(key(), 10_000, 5)).toBe(0);
+  });
+
+  test("a key that had no cell has its limits once it has one", () => {
+    const cells = new LimitCells(new Uint8Array(CELL_BYTES), 0);
+    const keyCells = new KeyCells(cells);
+    const buckets = new Buckets({ rate: 1, burst: 3 }, keyCells);
+    const k = key();
+    expect(buckets.take(k, 0).allowed).toBe(false);
+    keyCells.replace(cells, new Map([[k.id, 0]]));
+    buckets.dropGone();
+    expect({ ...buckets.take(k, 0) }).toMatchObject({ allowed: true, limit: 3, remaining: 2 });
   });
 
   test("agrees with a token bucket in whole numbers", () => {

@@ -128,8 +128,9 @@ export class Buckets {
   private bucketOf(key: Key): Bucket {
     const known = this.buckets.get(key.id);
     if (known?.isFor(key)) return known;
-    const made = new Bucket(key, this.keyCells.cellOf(key.id), limitsOf(key, this.defaults));
-    this.buckets.set(key.id, made);
+    const cell = this.keyCells.cellOf(key.id);
+    const made = new Bucket(key, cell, limitsOf(key, this.defaults));
+    if (cell !== undefined) this.buckets.set(key.id, made); // otherwise it may get one later
     return made;
   }
 

@@ -1,8 +1,21 @@
 import { expect, test } from "bun:test";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { DATA_FOLDER } from "@inkling/release-store";
+import { temporaryFolder } from "../../../../test/release.ts";
+import { testServerOptions } from "../../../../test/server-options.ts";
 import type { Key } from "../keys/key.ts";
+import { parseNewKey } from "../keys/key-input.ts";
 import type { KeySnapshot } from "../keys/keyring.ts";
 import { HeapCells } from "../limits/cell-memory.ts";
+import { Log } from "../telemetry/log.ts";
 import { KeyBroadcaster } from "./key-broadcaster.ts";
+import { type Change, closeAll, type ServerOptions } from "./options.ts";
+import { openServices, serviceClosers } from "./services.ts";
+
+const raise = (error: unknown) => {
+  throw error;
+};
 
 /** Keys from one number to another, the last excluded. */
 function snapshotOf(from: number, to: number): KeySnapshot {
@@ -41,4 +54,57 @@ test("without memory for new keys the others go on, those that are gone end, and
   expect(keys.current.cells.size).toBe(1090);
   expect(Math.max(...keys.current.cells.values())).toBeLessThan(memory.cells.size);
   collect();
+});
+
+/** Services that check nothing by themselves: `refresh` does. */
+async function open(over: Partial<ServerOptions>, memory: HeapCells) {
+  let written = "";
+  const changes: Change[] = [];
+  const log = new Log({ level: "error", write: (lines) => (written += lines), now: () => 0 });
+  const options = { ...testServerOptions(temporaryFolder()), checkMs: 3_600_000, ...over };
+  const onChange = (change: Change) => void changes.push(change);
+  const services = await openServices(options, { log, memory, closers: [], onChange });
+  const events = (name: string) => written.split("\n").filter((line) => line.includes(`"event":"${name}"`));
+  const publications = () => changes.filter((change) => change === "keys").length;
+  return { services, events, publications, close: () => closeAll(serviceClosers(services, log), raise) };
+}
+
+test("without memory for new keys a revoked one ends all the same, and the database does not count as away", async () => {
+  const memory = new HeapCells(0);
+  const reserve = memory.reserve.bind(memory);
+  memory.reserve = () => {
+    throw new Error("ENOSPC: no space left on device");
+  };
+  const { services, events, publications, close } = await open({}, memory);
+  const { store, keyLoader, keyring, keys } = services;
+  const { key } = await store.createKey(parseNewKey({ name: "first" }, 0));
+  await keyLoader.refresh();
+  expect(keyring.find(key.id)).toBeDefined();
+  expect([...keys.current.cells]).toEqual([]); // so it gets nothing
+
+  const before = publications();
+  await store.revokeKey(key.id);
+  await keyLoader.refresh();
+  expect(publications()).toBe(before + 1);
+  expect(keys.current.snapshot?.tokens).toEqual([]);
+  expect(keyring.find(key.id)).toBeUndefined();
+  expect(keyring.state.failures).toBe(0);
+  expect(events("database-away")).toEqual([]);
+  expect(events("keys-without-memory")[0]).toContain("ENOSPC");
+
+  memory.reserve = reserve;
+  await store.createKey(parseNewKey({ name: "second" }, 0));
+  await keyLoader.refresh();
+  expect(keys.current.cells.size).toBe(1);
+  await close();
+});
+
+test("a number of hosts that cannot be read is as one that was lost", async () => {
+  const dataDir = temporaryFolder();
+  mkdirSync(join(dataDir, DATA_FOLDER.hosts));
+  const over = { dataDir, databaseUrl: "postgres://u@127.0.0.1:1/nowhere" };
+  const { services, events, close } = await open(over, new HeapCells(0, "leased"));
+  expect(services.leases?.state.hosts).toBe(1);
+  expect(events("group-hosts-not-kept")).toHaveLength(1);
+  await close();
 });

@@ -151,7 +151,13 @@ async function startKeyLoader(
     store,
     keyring,
     onSnapshot: async (snapshot) => {
-      keys.take(snapshot);
+      try {
+        keys.take(snapshot);
+      } catch (error) {
+        // All else of the snapshot counts: a key that was revoked must end.
+        const fields = { reason: messageOf(error), effect: "keys made since are refused" };
+        log.error("keys-without-memory", fields);
+      }
       await replaceLeases({ leases, keys });
       onChange("keys");
     },
@@ -210,7 +216,7 @@ function startLeases(
   const { dataDir, rate, burst } = options;
   const hostsFile = join(dataDir, DATA_FOLDER.hosts);
   const cells = () => memory.cells as LeasedCells; // the primary made them for this database
-  const book = new LeaseBook(cells, { rate, burst }, readHosts(hostsFile), performance.now());
+  const book = new LeaseBook(cells, { rate, burst }, readHosts(hostsFile, log), performance.now());
   const leases = new LeaseHolder({
     source: new LeaseTables(store.tables, hostId(options)),
     book,
@@ -241,9 +247,14 @@ function hostId({ dataDir, port }: ServerOptions): string {
 }
 
 /** As last known: a host that starts without the database takes no more than its share. */
-function readHosts(path: string): number | undefined {
-  const hosts = existsSync(path) ? Number(readFileSync(path, "utf8")) : 0;
-  return Number.isSafeInteger(hosts) && hosts > 0 ? hosts : undefined;
+function readHosts(path: string, log: Log): number | undefined {
+  try {
+    const hosts = existsSync(path) ? Number(readFileSync(path, "utf8")) : 0;
+    return Number.isSafeInteger(hosts) && hosts > 0 ? hosts : undefined;
+  } catch (error) {
+    log.error("group-hosts-not-kept", { reason: messageOf(error) });
+    return undefined;
+  }
 }
 
 function writeHosts(path: string, hosts: number, log: Log): void {

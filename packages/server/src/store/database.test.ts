@@ -68,6 +68,11 @@ describe("addresses", () => {
 });
 
 describe("errors", () => {
+  test("hide passwords of the query, too", () => {
+    const database = new Database("postgres://u:p1@db/x?password=p%402&sslpassword=p3&sslmode=require");
+    expect(database.errorFrom(new Error("p1 p@2 p3 require")).message).toContain(": *** *** *** require");
+  });
+
   const postgres = (errno: string) => ({ code: "ERR_POSTGRES_SERVER_ERROR", errno });
   const rows: [name: string, members: object, code: string, isReadOnly?: true][] = [
     ["wrong password", postgres("28P01"), "REFUSED"],

@@ -75,10 +75,11 @@ function postgresAddress(text: string): Address {
     );
   }
   const label = `postgres://${url.username}${url.username && "@"}${url.host}${url.pathname}`;
+  const inQuery = ["password", "sslpassword"].flatMap((name) => url.searchParams.getAll(name)); // Bun takes both
   return {
     dialect: "postgres",
     label,
-    secrets: [password, url.password].filter((secret) => secret.length > 0),
+    secrets: [password, url.password, ...inQuery].filter((secret) => secret.length > 0),
     connect: (timeoutMs, over) =>
       new SQL(text, {
         max: POSTGRES_CONNECTIONS,

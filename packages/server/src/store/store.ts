@@ -30,6 +30,8 @@ import { OverrideStore } from "./overrides.ts";
 import { NewestFirst, type Page, type PageRequest, Tables } from "./tables.ts";
 import { UsageTables } from "./usage.ts";
 
+export { isSharedDatabase } from "./database.ts";
+
 /** A replaced token is loaded for so long after its end: its users read KEY_EXPIRED, not KEY_INVALID. */
 const LOAD_TOKENS_MS = 30 * DAY_MS;
 /** Any number: what publishers of releases lock. */

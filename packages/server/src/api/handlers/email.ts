@@ -18,7 +18,10 @@ export const EMAIL_ROUTE: ApiRoute = {
     if (typeof text !== "string") return api.responses.sendProblem(exchange, text);
     const answer = api.pipeline.answerEmail(text, exchange);
     return answer instanceof Promise
-      ? answer.then((late) => respond(exchange, api, late))
+      ? answer.then((late) => {
+          exchange.rate = api.buckets.take(exchange.admittedKey, api.now(), 0); // what is left by now
+          return respond(exchange, api, late);
+        })
       : respond(exchange, api, answer);
   },
 };
