@@ -282,6 +282,12 @@ describe("workflows", () => {
     const { jobs } = Object.fromEntries(workflows)["release.yml"]!;
     const steps = Object.values(jobs).flatMap(({ steps }) => steps);
     expect(jobs.publish?.permissions).toMatchObject({ "id-token": "write", attestations: "write" });
+    // Who can sign and publish runs no code of the project or of its packages.
+    const signs = jobs.publish!.steps.filter(({ uses = "", run = "" }) =>
+      /checkout|npm (ci|install|run|pack|test)|\bnode\b/.test(uses.replace("setup-node", "") + run),
+    );
+    expect(signs).toEqual([]);
+    expect(jobs.build!.permissions).toBeUndefined(); // those of the workflow: to read
     for (const line of [/npm publish .*--provenance/, /npm run sbom/, /sha256sum/, /gh release create/])
       expect([line, steps.some(({ run = "" }) => line.test(run))]).toEqual([line, true]);
     for (const action of ["actions/attest-build-provenance", "actions/attest-sbom"])
