@@ -243,6 +243,12 @@ test("reports in PostgreSQL: the same, and none in the folder", async () => {
   const status = await group.channel("status", "--json");
   expect(status.err).toContain("reports of servers could not be read");
   expect(JSON.parse(status.out)).toMatchObject({ servers: null, percent: 100 });
+  const lowered = await group.channel("promote", "--percent", "40");
+  expect(lowered).toMatchObject({ code: 0, err: expect.stringContaining("It was at 100 %") });
+  const raised = await group.channel("promote", "--percent", "50");
+  expect(raised.code).toBe(1);
+  expect(raised.err).toMatch(/no reports of servers: .*\nhint: .*--force/s);
+  expect(await group.channel("promote", "--percent", "50", "--force")).toMatchObject({ code: 0 });
 });
 
 test("a server that may not write to the store goes on, and logs that once", async () => {

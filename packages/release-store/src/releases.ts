@@ -190,7 +190,7 @@ export function openCurrent(dataDir: string): NamedRelease | undefined {
     if (!(error instanceof ReleaseError)) throw error;
     throw new ReleaseError(
       error.message,
-      "go back to an earlier one with `npx @inkling/cli data rollback`, or make a new one with `npx @inkling/cli data update`",
+      "make a new one with `npx @inkling/cli data update`; `npx @inkling/cli data rollback` goes back to an earlier one",
     );
   }
 }

@@ -179,6 +179,8 @@ async function promote(settings: Settings, context: Context, flags: Flags): Prom
     await publishing.read(),
     await publishing.promote(percent),
   ]);
+  if (before !== undefined && before.percent > percent)
+    context.terminal.err(`It was at ${before.percent} %: the servers in between go back.\n`);
   if (seconds === undefined) return done(statement);
   const rollout = await watched(settings, context, statement, seconds);
   const remains = `${statement.release.name} is at ${statement.percent} %`;
@@ -322,7 +324,14 @@ function publicKeyIn(path: string): string {
 function publisher(settings: Settings, context: Context, isForced = false, seconds = 0) {
   const { terminal } = context;
   const onRaise = async (before: Statement) => {
-    const rollout = await watched(settings, context, before, seconds);
+    const rollout = await watched(settings, context, before, seconds).catch(async (error) => {
+      const { StoreError } = await import("@inkling/server"); // of publishers alone
+      if (!(error instanceof StoreError)) throw error;
+      throw new CliError(
+        `no reports of servers: ${error.message}`,
+        "bring the database back, or promote without looking at reports: `npx @inkling/cli channel promote --force`",
+      );
+    });
     if (rollout === undefined) return; // the publisher stops as well
     requireReady(before, rollout);
     terminal.err(`At ${before.percent} %: ${rolloutText(rollout)}.\n`);
