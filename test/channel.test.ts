@@ -376,6 +376,21 @@ test("a folder is open to other users, as a web server is one, whatever the umas
   expect(statSync(parent).mode & 0o777).toBe(0o700); // was there before
 });
 
+test("a folder on a slow disk is published to; one that is too slow for a lock is reported as that", async () => {
+  const group = new Group();
+  const slow = (waitMs: number, settleMs?: number) => {
+    const store = openStore(group.base, {})!;
+    const write = store.write.bind(store);
+    const slowly: typeof write = (...args) => Bun.sleep(waitMs).then(() => write(...args));
+    return Object.assign(store, { write: slowly }, settleMs && { settleMs });
+  };
+  await group.publisher({ store: slow(150) }).publish(group.builder, group.build(1), 100);
+  const error = await faultOf(group.publisher({ store: slow(40, 20) }).promote(100));
+  expect(error).toMatchObject({ fault: "unreachable", hint: undefined });
+  expect(error.message).toMatch(/ took \d+ ms to write publishing\.json, want less than 20$/);
+  expect(await openStore(group.base, {})!.size("publishing.json", signal)).toBeUndefined();
+});
+
 test("a call that never ends is given up after a while, and at a stop; until it ends, no other begins", async () => {
   const base = folder();
   writeFileSync(join(base, "a"), "text");

@@ -22,7 +22,8 @@ const givenUp = new Map<string, Promise<unknown>>();
 
 export class FolderObjects implements ObjectStore {
   readonly location: string;
-  readonly settleMs = 100;
+  /** A hard disk or a network file system takes hundreds of milliseconds to write a lock. */
+  readonly settleMs: number = 1_000;
 
   constructor(folder: string) {
     this.location = folder;
