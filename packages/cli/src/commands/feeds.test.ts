@@ -384,7 +384,10 @@ test("rollback pins, builds go on behind it, unpin goes to the newest", async ()
     `${first} is pinned: newer releases wait until \`npx @inkling/cli data unpin\`.`,
   );
   expect(status.out).toContain(`${first} (current, pinned)`);
-  expect(JSON.parse((await inkling(dataDir, "data status --json")).out).pinned).toBe(first);
+  expect(JSON.parse((await inkling(dataDir, "data status --json")).out)).toMatchObject({
+    pinned: first,
+    releases: [third.name, second, first],
+  });
   expect((await inkling(dataDir, "doctor")).out).toMatch(/age of data: .*it is pinned/);
 
   const chosen = await inkling(dataDir, `data rollback ${second} --json`);
