@@ -1,8 +1,9 @@
 // What builders publish and servers follow, through each kind of store, good and bad.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, jest, spyOn, test } from "bun:test";
 import { type ChildProcess, spawn } from "node:child_process";
 import { createPrivateKey } from "node:crypto";
+import { getEventListeners } from "node:events";
 import {
   existsSync,
   lstatSync,
@@ -17,6 +18,7 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
+import { open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -48,7 +50,8 @@ import {
   type S3Environment,
   type Statement,
 } from "@inkling/release-store/channel";
-import { HttpObjects } from "../packages/release-store/src/channel/http-objects.ts";
+import { HttpObjects, STALL_MS } from "../packages/release-store/src/channel/http-objects.ts";
+import { readText } from "../packages/release-store/src/channel/object-store.ts";
 import { freePort } from "./ports.ts";
 import { smallRelease } from "./release.ts";
 import { type S3Server, startS3 } from "./s3-server.ts";
@@ -373,6 +376,61 @@ test("a folder is open to other users, as a web server is one, whatever the umas
   expect(statSync(parent).mode & 0o777).toBe(0o700); // was there before
 });
 
+test("a folder on a slow disk is published to; one that is too slow for a lock is reported as that", async () => {
+  const group = new Group();
+  const slow = (waitMs: number, settleMs?: number) => {
+    const store = openStore(group.base, {})!;
+    const write = store.write.bind(store);
+    const slowly: typeof write = (...args) => Bun.sleep(waitMs).then(() => write(...args));
+    return Object.assign(store, { write: slowly }, settleMs && { settleMs });
+  };
+  await group.publisher({ store: slow(150) }).publish(group.builder, group.build(1), 100);
+  const error = await faultOf(group.publisher({ store: slow(40, 20) }).promote(100));
+  expect(error).toMatchObject({ fault: "unreachable", hint: undefined });
+  expect(error.message).toMatch(/ took \d+ ms to write publishing\.json, want less than 20$/);
+  expect(await openStore(group.base, {})!.size("publishing.json", signal)).toBeUndefined();
+});
+
+test("a call that never ends is given up after a while, and at a stop; until it ends, no other begins", async () => {
+  const base = folder();
+  writeFileSync(join(base, "a"), "text");
+  const store = openStore(base, {})!;
+  const handle = await open(join(base, "a"));
+  await handle.close();
+  const read = spyOn(Object.getPrototypeOf(handle), "read");
+  try {
+    const hanging = Promise.withResolvers();
+    read.mockImplementationOnce(() => {
+      jest.advanceTimersByTime(STALL_MS);
+      return hanging.promise;
+    });
+    jest.useFakeTimers();
+    const late = await faultOf(readText(store, "a", 10, signal));
+    jest.useRealTimers();
+    expect(late).toMatchObject({
+      fault: "unreachable",
+      message: expect.stringContaining("nothing arrived for 30 seconds"),
+    });
+
+    const stopper = new AbortController();
+    const stopped = faultOf(store.size("a", stopper.signal));
+    const other = new AbortController();
+    const next = readText(store, "a", 10, other.signal);
+    stopper.abort("SIGTERM");
+    expect(await stopped).toMatchObject({
+      fault: "unreachable",
+      message: expect.stringContaining("SIGTERM"),
+    });
+    expect(read).toHaveBeenCalledTimes(1);
+    hanging.resolve({ bytesRead: 0 });
+    expect(await next).toBe("text");
+    expect(getEventListeners(other.signal, "abort")).toEqual([]);
+  } finally {
+    jest.useRealTimers();
+    read.mockRestore();
+  }
+});
+
 test("what was verified for another release is not read again, unless its file is another", async () => {
   const group = new Group();
   const server = group.server();
@@ -575,6 +633,20 @@ describe("a server refuses, and goes on with what it has", () => {
     await group.publisher({ channel: "beta" }).publish(group.builder, group.build(2), 100);
     writeFileSync(statementFile(group), readFileSync(join(group.base, "channels/beta.json")));
     expect(await server.fault()).toMatchObject({ fault: "other-key" });
+    expect(server.release).toBe(first);
+  });
+
+  test.each([
+    ["a pipe", (path: string) => void Bun.spawnSync(["mkfifo", path])],
+    ["a folder", mkdirSync],
+  ])("a statement that is %s", async (_, make) => {
+    const { group, server, first } = await behind();
+    rmSync(statementFile(group));
+    make(statementFile(group));
+    expect(await server.fault()).toMatchObject({
+      fault: "unreachable",
+      message: expect.stringContaining("stable.json is not a file"),
+    });
     expect(server.release).toBe(first);
   });
 

@@ -7,6 +7,7 @@ import {
   closeSync,
   constants,
   copyFileSync,
+  existsSync,
   linkSync,
   openSync,
   readdirSync,
@@ -292,6 +293,33 @@ function exchange(port: number): Promise<boolean> {
     socket.on("close", () => resolve(text.startsWith("HTTP/1.1 200")));
   });
 }
+
+linux("a stop", () => {
+  test("ends the server in order while a call into a file system hangs", async () => {
+    const temp = temporaryFolder();
+    const [preload, pipe, begun] = ["preload.ts", "pipe", "begun"].map((name) => join(temp, name)) as [
+      string,
+      string,
+      string,
+    ];
+    expect(Bun.spawnSync(["mkfifo", pipe]).exitCode).toBe(0);
+    writeFileSync(
+      preload,
+      `import { writeFileSync } from "node:fs";
+       import { open } from "node:fs/promises";
+       process.on("SIGUSR2", () => {
+         void open(${JSON.stringify(pipe)}, "r");
+         writeFileSync(${JSON.stringify(begun)}, "");
+       });`,
+    );
+    const server = await start({ env: { BUN_OPTIONS: `--preload=${preload}` } });
+    server.child.kill("SIGUSR2");
+    await until(() => existsSync(begun));
+    server.child.kill("SIGTERM");
+    expect(await server.child.exited).toBe(0);
+    await until(() => server.events("stopped").length === 1);
+  });
+});
 
 linux("an error that nothing caught", () => {
   const SIGNALS = { thrown: "SIGUSR2", rejected: "SIGWINCH" } as const;

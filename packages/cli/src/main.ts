@@ -29,6 +29,6 @@ async function main(): Promise<void> {
   });
   stopper.release();
   process.exitCode = exitCode;
-  // What was given up may never end: a read from a terminal, a server that does not answer.
-  if (exitCode === EXIT.stopped) process.exit();
+  // What was given up may never end: a read from a terminal, a server or a file system that does not answer.
+  if (stopper.signal.aborted) process.exit();
 }

@@ -3,16 +3,7 @@
 // why  write-file-atomic does not flush the folder after the rename, and writes in one piece what exports stream
 // err  those of node:fs, with the path in them; the previous file is then unchanged
 
-import {
-  closeSync,
-  fchmodSync,
-  fsyncSync,
-  openSync,
-  renameSync,
-  rmSync,
-  utimesSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, utimesSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isAtWork, startOf } from "./process-start.ts";
 
@@ -49,12 +40,6 @@ export class AtomicFile {
     // Never follows a link that another user placed under that name.
     rmSync(this.temporary, { force: true });
     this.descriptor = openSync(this.temporary, "wx", mode);
-  }
-
-  /** Lets other users read it whatever the umask, which otherwise decides: an export may hold visitors' addresses. */
-  makePublic(): void {
-    const { descriptor } = this;
-    if (descriptor !== undefined) this.naming(() => fchmodSync(descriptor, PUBLIC_FILE));
   }
 
   write(chunk: Uint8Array | string): void {

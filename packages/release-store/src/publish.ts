@@ -15,6 +15,7 @@ import { DATA_FOLDER } from "./layout.ts";
 import { findFiles } from "./open.ts";
 import {
   appendToOrder,
+  currentName,
   findCurrent,
   openManifest,
   pinnedName,
@@ -81,10 +82,22 @@ export function publish(dataDir: string, manifest: Release): string {
  * @returns did it point elsewhere before?
  */
 export function makeCurrent(dataDir: string, name: string): boolean {
-  const current = findCurrent(dataDir)?.name;
-  if (current === name || (current !== undefined && current === pinnedName(dataDir))) return false;
+  const current = currentName(dataDir);
+  if (current === name) return false;
+  if (current !== undefined && current === pinnedName(dataDir) && isInUse(dataDir, current)) return false;
   pointTo(dataDir, DATA_FOLDER.current, name);
   return true;
+}
+
+/** Can its manifest be read? One that cannot be read for now says nothing about the release. */
+function isInUse(dataDir: string, name: string): boolean {
+  try {
+    openManifest(dataDir, name);
+    return true;
+  } catch (error) {
+    if (!(error instanceof ReleaseError)) throw error;
+    return error.isPassing;
+  }
 }
 
 /** Puts the name of a release into `current` or `pinned`. */

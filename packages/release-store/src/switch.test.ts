@@ -23,6 +23,8 @@ import {
   pin,
   pinnedName,
   pointTo,
+  prepareDataFolder,
+  publish,
   type ReleaseError,
   type Rollback,
   releaseId,
@@ -137,6 +139,21 @@ describe("releases of a data folder", () => {
     expect(await unpin(dataDir, () => {})).toEqual({ from: names[0]!, to: names[2]!, wasPinned: true });
     expect([currentName(dataDir), pinnedName(dataDir)]).toEqual([names[2], undefined]);
     expect(await unpin(dataDir, verifyRelease)).toEqual({ from: names[2]!, to: names[2]!, wasPinned: false });
+  });
+
+  test("unpin goes to a release that a build publishes while it verifies, and verifies that too", async () => {
+    const dataDir = dataFolder();
+    pin(dataDir, names[0]!);
+    prepareDataFolder(dataDir);
+    const verified: string[] = [];
+    const next = releaseName(release(4));
+    const verify = (_: string, name: string) => {
+      verified.push(name);
+      if (verified.length === 1) publish(dataDir, release(4));
+    };
+    expect(await unpin(dataDir, verify)).toEqual({ from: names[0]!, to: next, wasPinned: true });
+    expect([currentName(dataDir), pinnedName(dataDir)]).toEqual([next, undefined]);
+    expect(verified).toEqual([names[2]!, next]);
   });
 
   test("a pin stays when the newest release is damaged", async () => {

@@ -85,9 +85,13 @@ export async function unpin(
 ): Promise<Switched & { readonly wasPinned: boolean }> {
   const from = requireCurrentName(dataDir);
   const wasPinned = pinnedName(dataDir) !== undefined;
-  const [newest = from] = releaseNames(dataDir);
   if (!wasPinned) return { from, to: from, wasPinned };
-  if (newest !== from) await requireSound(dataDir, newest, verify);
+  const newestOf = () => releaseNames(dataDir)[0] ?? from;
+  let newest = from;
+  while (newest !== newestOf()) {
+    newest = newestOf(); // again after each verification: a build may have ended meanwhile, behind the pin
+    if (newest !== from) await requireSound(dataDir, newest, verify);
+  }
   // A build that ended meanwhile has switched already.
   const isBehind = newest !== from && currentName(dataDir) === from;
   switchTo(dataDir, newest, isBehind ? [DATA_FOLDER.current] : [], () =>

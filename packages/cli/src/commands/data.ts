@@ -132,7 +132,7 @@ function addStatus(data: Command, context: Context): void {
       pinned: pinnedName(dataDir) ?? null,
       held,
       release: { ...current.manifest, feeds: [...feedsOf(dataDir, current)] },
-      releases: releaseNames(dataDir).reverse(),
+      releases: releaseNames(dataDir),
       conflicts: last?.release === current.name ? last.conflicts : [],
     };
     return { json: status, text: () => statusText(status, new Date(), context.terminal) };

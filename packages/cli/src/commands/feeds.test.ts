@@ -10,12 +10,13 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { DATA_FOLDER } from "@inkling/release-store";
+import { currentName, DATA_FOLDER, pin } from "@inkling/release-store";
 import { smallRelease } from "../../../../test/release.ts";
 import { build } from "../../../compiler/src/build/build.ts";
 import { exportMirror } from "../../../compiler/src/build/export-mirror.ts";
@@ -384,7 +385,10 @@ test("rollback pins, builds go on behind it, unpin goes to the newest", async ()
     `${first} is pinned: newer releases wait until \`npx @inkling/cli data unpin\`.`,
   );
   expect(status.out).toContain(`${first} (current, pinned)`);
-  expect(JSON.parse((await inkling(dataDir, "data status --json")).out).pinned).toBe(first);
+  expect(JSON.parse((await inkling(dataDir, "data status --json")).out)).toMatchObject({
+    pinned: first,
+    releases: [third.name, second, first],
+  });
   expect((await inkling(dataDir, "doctor")).out).toMatch(/age of data: .*it is pinned/);
 
   const chosen = await inkling(dataDir, `data rollback ${second} --json`);
@@ -410,6 +414,20 @@ test("rollback pins, builds go on behind it, unpin goes to the newest", async ()
   expect([current(), existsSync(join(dataDir, "pinned"))]).toEqual([third.name, false]);
   expect(readdirSync(dataDir).filter((name) => name.startsWith("."))).toEqual([]);
 });
+
+test.skipIf(process.platform !== "linux")(
+  "a build stays behind a pin whose manifest cannot be read for now, and names it",
+  async () => {
+    const [dataDir, mirror] = [folder(), sampleMirror()];
+    const { name } = await buildFrom(dataDir, mirror, 0);
+    pin(dataDir, name);
+    rmSync(join(dataDir, DATA_FOLDER.releaseFile(name)));
+    symlinkSync("/proc/self/mem", join(dataDir, DATA_FOLDER.releaseFile(name))); // EIO
+    writeFileSync(join(mirror, "ipsum-3.txt"), "81.2.69.1\n81.2.69.2\n");
+    expect(await buildFrom(dataDir, mirror, 1)).toMatchObject({ pinned: name, published: true });
+    expect(currentName(dataDir)).toBe(name);
+  },
+);
 
 test("--accept takes ids of feeds alone", async () => {
   const { err, code } = await inkling(folder(), "data update --offline --accept ipsum-4");

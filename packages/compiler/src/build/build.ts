@@ -19,8 +19,8 @@ import {
 } from "@inkling/engine";
 import {
   brokenSegments,
+  currentName,
   DATA_FOLDER,
-  findCurrent,
   findHeld,
   findNewest,
   hasSegment,
@@ -176,7 +176,7 @@ async function buildLocked(
 
 /** The release that stays in use because it is pinned. */
 function pinnedBeside(dataDir: string, name: string): Pick<Build, "pinned"> {
-  const pinned = findCurrent(dataDir)?.name;
+  const pinned = currentName(dataDir);
   return pinned === undefined || pinned === name ? {} : { pinned };
 }
 

@@ -1,106 +1,167 @@
 // folder-objects.ts: a channel in a folder, on a disk that servers share or that a web server publishes.
+//
+// err  ChannelError: denied (permissions), unreachable (everything else, also what is no file, and no answer for 30 s)
+// note a network file system may never answer, so nothing here waits for it synchronously, nor longer than that. A call
+//      that hangs keeps its thread, of which Bun has few: until it ends, no other into that folder begins
 
-import { chmodSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
-import { open } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { chmod, constants, type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { AtomicFile } from "../atomic-file.ts";
+import { PUBLIC_FILE, temporaryPath } from "../atomic-file.ts";
 import { messageOf } from "../error-message.ts";
 import { ChannelError } from "./channel-error.ts";
+import { STALL_MS, Stall, UPLOAD_MS, unreachable } from "./http-objects.ts";
 import type { ObjectBody, ObjectStore, OwnFile } from "./object-store.ts";
 
 const BLOCK = 1 << 20;
 /** Other users and programs read it: a web server, the servers of other hosts. */
 const PUBLIC_FOLDER = 0o755;
 
+/** By folder, what resolves when the calls that were given up have ended. */
+const givenUp = new Map<string, Promise<unknown>>();
+
 export class FolderObjects implements ObjectStore {
   readonly location: string;
-  readonly settleMs = 100;
+  /** A hard disk or a network file system takes hundreds of milliseconds to write a lock. */
+  readonly settleMs: number = 1_000;
 
   constructor(folder: string) {
     this.location = folder;
   }
 
-  read(path: string, offset: number, signal: AbortSignal): Promise<ObjectBody | undefined> {
-    return this.guarded(signal, () => {
-      const file = join(this.location, path);
-      const size = sizeOf(file);
-      if (size === undefined) return undefined;
-      return { chunks: blocks(file, offset), offset };
-    });
+  async read(path: string, offset: number, signal: AbortSignal): Promise<ObjectBody | undefined> {
+    const file = join(this.location, path);
+    const size = await this.within(signal, () => sizeOf(file));
+    return size === undefined ? undefined : { chunks: this.blocks(file, offset, signal), offset };
   }
 
   size(path: string, signal: AbortSignal): Promise<number | undefined> {
-    return this.guarded(signal, () => sizeOf(join(this.location, path)));
+    return this.within(signal, () => sizeOf(join(this.location, path)));
   }
 
   write(path: string, content: string | OwnFile, signal: AbortSignal): Promise<void> {
-    return this.guarded(signal, async () => {
-      const target = join(this.location, path);
-      makeFolder(dirname(target));
-      const file = new AtomicFile(target);
-      try {
-        file.makePublic();
-        if (typeof content === "string") file.write(content);
-        else for await (const block of blocks(content.file, 0)) file.write(block);
-        file.commit();
-      } finally {
-        file.discard();
-      }
-    });
+    const limitMs = typeof content === "string" ? STALL_MS : UPLOAD_MS;
+    return this.within(signal, (until) => replace(join(this.location, path), content, until), limitMs);
   }
 
   list(prefix: string, signal: AbortSignal): Promise<string[]> {
-    return this.guarded(signal, () => {
-      const folder = dirname(`${prefix}x`);
-      const path = join(this.location, folder);
-      if (sizeOf(path) === undefined) return [];
-      return readdirSync(path)
-        .map((name) => `${folder}/${name}`)
-        .filter((name) => name.startsWith(prefix));
+    const folder = dirname(`${prefix}x`);
+    return this.within(signal, async () => {
+      const names = (await readdir(join(this.location, folder)).catch(absent)) ?? [];
+      return names.map((name) => `${folder}/${name}`).filter((name) => name.startsWith(prefix));
     });
   }
 
   remove(path: string, signal: AbortSignal): Promise<void> {
-    return this.guarded(signal, () => rmSync(join(this.location, path), { force: true }));
+    return this.within(signal, () => rm(join(this.location, path), { force: true }));
   }
 
-  private async guarded<T>(signal: AbortSignal, act: () => T | Promise<T>): Promise<T> {
+  /** Gives way after each block: who serves goes on answering. */
+  private async *blocks(path: string, offset: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    const file = await this.within(signal, (until) => openFile(path, until));
     try {
-      signal.throwIfAborted();
-      return await act();
-    } catch (error) {
-      const code = error instanceof Error && "code" in error ? error.code : undefined;
-      const fault = code === "EACCES" || code === "EPERM" || code === "EROFS" ? "denied" : "unreachable";
-      throw new ChannelError(fault, messageOf(error), undefined, { cause: error });
+      for (let at = offset; ; ) {
+        const block = new Uint8Array(BLOCK);
+        const { bytesRead } = await this.within(signal, () => file.read(block, 0, BLOCK, at));
+        if (bytesRead === 0) return;
+        at += bytesRead;
+        yield block.subarray(0, bytesRead);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    } finally {
+      file.close().catch(() => {}); // not awaited: it waits for a read that hangs
     }
   }
+
+  /** @param act tidies up behind itself when its signal is aborted, whenever that is */
+  private async within<T>(
+    signal: AbortSignal,
+    act: (until: AbortSignal) => Promise<T>,
+    limitMs = STALL_MS,
+  ): Promise<T> {
+    const { location } = this;
+    const stall = new Stall(signal, limitMs);
+    const until = stall.signal;
+    const before = givenUp.get(location);
+    const acting = (async () => {
+      await before;
+      until.throwIfAborted();
+      return act(until);
+    })();
+    const over = new Promise<never>((_, reject) => {
+      until.addEventListener("abort", () => reject(until.reason), { once: true });
+    });
+    try {
+      return await Promise.race([acting, over]);
+    } catch (error) {
+      const ended = Promise.allSettled([before, acting]).then(() => {});
+      if (until.aborted) givenUp.set(location, ended);
+      const code = error instanceof Error && "code" in error ? error.code : undefined;
+      const isDenied = code === "EACCES" || code === "EPERM" || code === "EROFS";
+      if (!isDenied) throw unreachable(location, error);
+      throw new ChannelError("denied", messageOf(error), undefined, { cause: error });
+    } finally {
+      stall.end();
+    }
+  }
+}
+
+async function sizeOf(path: string): Promise<number | undefined> {
+  return (await stat(path).catch(absent))?.size;
+}
+
+function absent(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== "ENOENT" && error.code !== "ENOTDIR") throw error;
+}
+
+/** A pipe may never end, a device never answer: opening either does not wait, and is refused. */
+async function openFile(path: string, signal: AbortSignal): Promise<FileHandle> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    if (!(await file.stat()).isFile()) throw new Error(`${path} is not a file`);
+    signal.throwIfAborted();
+    return file;
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/** As an AtomicFile, without a call that waits. */
+async function replace(path: string, content: string | OwnFile, signal: AbortSignal): Promise<void> {
+  await makeFolder(dirname(path));
+  const temporary = temporaryPath(path);
+  await rm(temporary, { force: true });
+  const file = await open(temporary, "wx", PUBLIC_FILE);
+  try {
+    try {
+      await file.chmod(PUBLIC_FILE); // whatever the umask
+      const chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array> =
+        typeof content === "string"
+          ? [Buffer.from(content)]
+          : createReadStream(content.file, { highWaterMark: BLOCK });
+      for await (const chunk of chunks) {
+        signal.throwIfAborted();
+        for (let at = 0; at < chunk.length; ) at += (await file.write(chunk, at)).bytesWritten;
+      }
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    signal.throwIfAborted();
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  const folder = await open(dirname(path), "r");
+  await folder.sync().finally(() => folder.close());
 }
 
 /** Folders that are there keep the mode that they were given; new ones a group bit that they have from above. */
-function makeFolder(path: string): void {
-  const first = mkdirSync(path, { recursive: true });
+async function makeFolder(path: string): Promise<void> {
+  const first = await mkdir(path, { recursive: true });
   if (first === undefined) return;
   for (let made = path; made.length >= first.length; made = dirname(made))
-    chmodSync(made, (statSync(made).mode & 0o7000) | PUBLIC_FOLDER);
-}
-
-function sizeOf(path: string): number | undefined {
-  return statSync(path, { throwIfNoEntry: false })?.size;
-}
-
-/** Gives way after each block: who serves goes on answering. */
-async function* blocks(path: string, offset: number): AsyncGenerator<Uint8Array> {
-  const file = await open(path, "r");
-  try {
-    for (let at = offset; ; ) {
-      const block = new Uint8Array(BLOCK);
-      const { bytesRead } = await file.read(block, 0, BLOCK, at);
-      if (bytesRead === 0) return;
-      at += bytesRead;
-      yield block.subarray(0, bytesRead);
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-  } finally {
-    await file.close();
-  }
+    await chmod(made, ((await stat(made)).mode & 0o7000) | PUBLIC_FOLDER);
 }

@@ -10,9 +10,10 @@ import type { ObjectBody, ObjectReader } from "./object-store.ts";
 /** Sends one request; a bucket signs it first. */
 export type Send = (path: string, init: RequestInit) => Promise<Response>;
 
-const STALL_MS = 30_000;
+/** Of one step, for each kind of store. */
+export const STALL_MS = 30_000;
 /** For a whole segment: its answer comes when all of it was sent. */
-const UPLOAD_MS = 600_000;
+export const UPLOAD_MS = 600_000;
 
 export class HttpObjects implements ObjectReader {
   readonly location: string;
@@ -148,17 +149,23 @@ const STATUS_HINTS: Readonly<Record<number, string>> = {
 };
 
 /** Ends a request that delivers nothing for 30 seconds. */
-class Stall {
+export class Stall {
   private readonly controller = new AbortController();
+  readonly signal = this.controller.signal;
+  private readonly outer: AbortSignal | undefined;
   private readonly limitMs: number;
   private timer: ReturnType<typeof setTimeout> | undefined;
-  readonly signal: AbortSignal;
 
   constructor(outer: AbortSignal | undefined, limitMs: number) {
-    this.signal = outer ? AbortSignal.any([outer, this.controller.signal]) : this.controller.signal;
+    this.outer = outer;
     this.limitMs = limitMs;
+    // Not AbortSignal.any: one with listeners stays as long as the outer signal, 2 KB for each call.
+    outer?.addEventListener("abort", this.stop);
+    if (outer?.aborted) this.stop();
     this.restart();
   }
+
+  private readonly stop = () => this.controller.abort(this.outer?.reason);
 
   async *watch(body: ReadableStream<Uint8Array> | null, path: string): AsyncGenerator<Uint8Array> {
     try {
@@ -177,6 +184,7 @@ class Stall {
 
   end(): void {
     clearTimeout(this.timer);
+    this.outer?.removeEventListener("abort", this.stop);
   }
 
   private restart(): void {

@@ -272,16 +272,20 @@ export class Publisher {
    */
   private async takeLock(): Promise<void> {
     const { store, settleMs = store.settleMs } = this.options;
+    let tookMs = 0;
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       const begun = performance.now();
       if (tries === 0) await this.requireFree();
       await this.writeLock();
-      const tookMs = performance.now() - begun;
+      tookMs = performance.now() - begun;
       await new Promise((resolve) => setTimeout(resolve, settleMs));
-      if (!(await this.hasLock())) break;
+      if (!(await this.hasLock())) throw this.busy();
       if (tookMs < store.settleMs) return;
     }
-    throw this.busy();
+    throw new ChannelError(
+      "unreachable",
+      `${store.location} took ${Math.round(tookMs)} ms to write ${CHANNEL_PATHS.lock}, want less than ${store.settleMs}`,
+    );
   }
 
   private async writeLock(): Promise<void> {

@@ -586,6 +586,35 @@ describe("while serving", () => {
     expect(refusals[1]).toContain("has 99 bytes, the manifest says 100");
   });
 
+  test("so is one whose manifest could not be read at first", async () => {
+    publish(1);
+    const { releases, start, settled, events, bad, verified } = setUp();
+    await start();
+    await settled();
+    const manifest = release(2, { segments: { geo: segment("b") } });
+    const [name, text] = [releaseName(manifest), JSON.stringify(manifest)];
+    const file = join(dataDir, "segments", `${"b".repeat(64)}.seg`);
+    writeFileSync(file, "x".repeat(100));
+    bad.add(name);
+    // The stamp of a manifest stays when it can be read again.
+    const path = join(dataDir, "releases", `${name}.json`);
+    const write = (content: string) => {
+      writeFileSync(path, content);
+      utimesSync(path, 1, 1);
+    };
+    write(text.replace("{", "?"));
+    replace(join(dataDir, "current"), `${name}\n`);
+    await settled();
+    expect(events.at(-1)).toMatchObject({ type: "refused", reason: expect.stringContaining("JSON") });
+    write(text);
+    await settled();
+    expect(verified).toEqual([nameOf(1), name]);
+    bad.clear();
+    replace(file, "y".repeat(100));
+    await settled();
+    expect(releases.current?.name).toBe(name);
+  });
+
   test("a pointer that goes away changes nothing", async () => {
     publish(1);
     const { releases, start, settled } = setUp();

@@ -475,7 +475,8 @@ export class Releases {
     let known = this.listed.get(name);
     if (known?.manifest !== manifest) {
       known = { manifest, files: segmentFiles(dataDir, name) };
-      this.listed.set(name, known);
+      // None may mean that the manifest could not be read for now.
+      if (known.files.length > 0) this.listed.set(name, known);
     }
     return `${manifest} ${known.files.map(fileStamp).join(" ")}`;
   }
