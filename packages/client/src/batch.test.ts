@@ -238,6 +238,39 @@ describe("back-pressure", () => {
     assert.equal((await results.next()).done, true);
   });
 
+  test("however long it is, no promise and no signal collects what waits for it", async () => {
+    const { client } = await pair(good);
+    const waiting = new Map<object, number>();
+    const count = (target: object, change: number) =>
+      waiting.set(target, (waiting.get(target) ?? 0) + change);
+    let most = 0;
+    const { then } = Promise.prototype;
+    const { addEventListener, removeEventListener } = AbortSignal.prototype;
+    // biome-ignore lint/suspicious/noThenProperty: it is watched, as Promise.race calls it
+    Promise.prototype.then = function (...handlers) {
+      count(this, 1);
+      return then.apply(this, handlers) as never;
+    };
+    AbortSignal.prototype.addEventListener = function (...listener: [string, never]) {
+      most = Math.max(most, count(this, 1).get(this)!);
+      addEventListener.apply(this, listener);
+    };
+    AbortSignal.prototype.removeEventListener = function (...listener: [string, never]) {
+      count(this, -1);
+      removeEventListener.apply(this, listener);
+    };
+    try {
+      const values = addresses(60);
+      const options = { size: 1, concurrency: 20, signal: new AbortController().signal };
+      assertAll((await collect(client.batch("reputation", values, options))).all, values);
+    } finally {
+      // biome-ignore lint/suspicious/noThenProperty: as it was
+      Promise.prototype.then = then;
+      Object.assign(AbortSignal.prototype, { addEventListener, removeEventListener });
+    }
+    assert.ok(Math.max(most, ...waiting.values()) <= 10, `${most}, ${Math.max(...waiting.values())}`);
+  });
+
   test("leaving the loop ends the source and what is under way", async () => {
     const { client } = await pair(good);
     let isEnded = false;
