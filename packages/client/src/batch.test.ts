@@ -123,6 +123,15 @@ describe("a batch", () => {
         yield* addresses(7);
       },
     ],
+    [
+      "promises of another realm, as Jest's are to Node's own streams",
+      () => {
+        const iterator = addresses(7)[Symbol.iterator]();
+        // biome-ignore lint/suspicious/noThenProperty: a promise that is none of this realm
+        const next = () => ({ then: (resolve: (step: unknown) => void) => resolve(iterator.next()) });
+        return { [Symbol.asyncIterator]: () => ({ next }) } as unknown as AsyncIterable<string>;
+      },
+    ],
   ];
   for (const [name, source] of sources) {
     test(`takes ${name}`, async () => {
@@ -400,6 +409,12 @@ describe("a batch that meets trouble", () => {
     assert.equal(error, reason);
     const before = await collect(client.batch("reputation", values, { signal: AbortSignal.abort(reason) }));
     assert.equal(before.error, reason);
+  });
+
+  test("a lookup that there is not is refused before anything is sent", async () => {
+    const { server, client } = await pair(good);
+    assert.throws(() => client.batch("emails" as "email", ["jane@example.com"]), /the lookup must be one of/);
+    assert.equal(server.requests.length, 0);
   });
 
   const wrong: [name: string, values: unknown][] = [

@@ -242,7 +242,7 @@ export async function* inGroups(
 ): AsyncGenerator<string[], void, undefined> {
   const iterator = iteratorOf(values);
   let ended = false;
-  let pending: Promise<IteratorResult<string>> | undefined;
+  let pending: PromiseLike<IteratorResult<string>> | undefined;
   try {
     while (!ended) {
       const group: string[] = [];
@@ -251,7 +251,7 @@ export async function* inGroups(
       while (group.length < size) {
         const next = pending ?? iterator.next();
         let step: IteratorResult<string> | undefined;
-        if (next instanceof Promise) {
+        if ("then" in next) {
           pending = next;
           if (group.length > 0) {
             late ??= new Promise((resolve) => {
@@ -282,7 +282,7 @@ export async function* inGroups(
 }
 
 type EitherIterator = {
-  next(): IteratorResult<string> | Promise<IteratorResult<string>>;
+  next(): IteratorResult<string> | PromiseLike<IteratorResult<string>>;
   return?(): unknown;
 };
 
