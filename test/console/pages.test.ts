@@ -595,6 +595,27 @@ describe("keys", () => {
     expect(await page.getByLabel("Allowed networks").inputValue()).toBe("10.0.0.1/8");
   });
 
+  test("a change leaves the time at which a key expires as it is", async () => {
+    const headers = { Authorization: `Bearer ${server.token}`, "Content-Type": "application/json" };
+    const admin = async (path: string, body?: object) => {
+      const init = body === undefined ? { headers } : { headers, method: "POST", body: JSON.stringify(body) };
+      return (await (await fetch(`${server.origin}/admin/v1/${path}`, init)).json()) as {
+        id: string;
+        expires_at: string;
+      };
+    };
+    const { id } = await admin("keys", { name: "till", expires_at: "2099-07-01" });
+    await go(`keys/${id}`);
+    expect(await page.getByLabel("Expires").inputValue()).toBe("2099-07-01");
+    await page.getByLabel("Rate").fill("7");
+    await button("Save").click();
+    await waitForMessage(page, "Saved.");
+    expect(await admin(`keys/${id}`)).toMatchObject({ rate: 7, expires_at: "2099-07-01T00:00:00.000Z" });
+    await page.getByLabel("Expires").fill("2099-07-02");
+    await button("Save").click();
+    await until(async () => (await admin(`keys/${id}`)).expires_at === "2099-07-02T23:59:59.000Z");
+  });
+
   test("a key that does not exist", async () => {
     await go("keys/key_none");
     await page.getByRole("alert").waitFor();
