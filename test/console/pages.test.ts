@@ -750,6 +750,22 @@ describe("frame", () => {
     expect(await page.getByRole("alert").count()).toBe(0);
   });
 
+  test("a proxy's page with status 200 is an error, and no empty list", async () => {
+    await go("data");
+    await page.route("**/admin/v1/keys**", (route) =>
+      route.fulfill({ contentType: "text/html", body: "<h1>Log in to the staff portal</h1>" }),
+    );
+    await go("keys");
+    const table = page.getByText("No keys yet");
+    const alert = page.getByRole("alert").filter({ hasText: "The answer is not Inkling's" });
+    await table.or(alert).waitFor();
+    expect([await table.count(), await alert.count()]).toEqual([0, 1]);
+    await page.unroute("**/admin/v1/keys**");
+    await button("Try again").click();
+    await button("Create key").waitFor();
+    expect(await alert.count()).toBe(0);
+  });
+
   test("an open dialog is closed with its page", async () => {
     await go("data");
     await button("Roll back").click();
