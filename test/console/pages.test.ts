@@ -595,6 +595,27 @@ describe("keys", () => {
     expect(await page.getByLabel("Allowed networks").inputValue()).toBe("10.0.0.1/8");
   });
 
+  test("a change leaves the time at which a key expires as it is", async () => {
+    const headers = { Authorization: `Bearer ${server.token}`, "Content-Type": "application/json" };
+    const admin = async (path: string, body?: object) => {
+      const init = body === undefined ? { headers } : { headers, method: "POST", body: JSON.stringify(body) };
+      return (await (await fetch(`${server.origin}/admin/v1/${path}`, init)).json()) as {
+        id: string;
+        expires_at: string;
+      };
+    };
+    const { id } = await admin("keys", { name: "till", expires_at: "2099-07-01" });
+    await go(`keys/${id}`);
+    expect(await page.getByLabel("Expires").inputValue()).toBe("2099-07-01");
+    await page.getByLabel("Rate").fill("7");
+    await button("Save").click();
+    await waitForMessage(page, "Saved.");
+    expect(await admin(`keys/${id}`)).toMatchObject({ rate: 7, expires_at: "2099-07-01T00:00:00.000Z" });
+    await page.getByLabel("Expires").fill("2099-07-02");
+    await button("Save").click();
+    await until(async () => (await admin(`keys/${id}`)).expires_at === "2099-07-02T23:59:59.000Z");
+  });
+
   test("a key that does not exist", async () => {
     await go("keys/key_none");
     await page.getByRole("alert").waitFor();
@@ -727,6 +748,22 @@ describe("frame", () => {
     await button("Try again").click();
     await page.getByRole("table").waitFor();
     expect(await page.getByRole("alert").count()).toBe(0);
+  });
+
+  test("a proxy's page with status 200 is an error, and no empty list", async () => {
+    await go("data");
+    await page.route("**/admin/v1/keys**", (route) =>
+      route.fulfill({ contentType: "text/html", body: "<h1>Log in to the staff portal</h1>" }),
+    );
+    await go("keys");
+    const table = page.getByText("No keys yet");
+    const alert = page.getByRole("alert").filter({ hasText: "The answer is not Inkling's" });
+    await table.or(alert).waitFor();
+    expect([await table.count(), await alert.count()]).toEqual([0, 1]);
+    await page.unroute("**/admin/v1/keys**");
+    await button("Try again").click();
+    await button("Create key").waitFor();
+    expect(await alert.count()).toBe(0);
   });
 
   test("an open dialog is closed with its page", async () => {

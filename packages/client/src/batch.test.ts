@@ -123,6 +123,15 @@ describe("a batch", () => {
         yield* addresses(7);
       },
     ],
+    [
+      "promises of another realm, as Jest's are to Node's own streams",
+      () => {
+        const iterator = addresses(7)[Symbol.iterator]();
+        // biome-ignore lint/suspicious/noThenProperty: a promise that is none of this realm
+        const next = () => ({ then: (resolve: (step: unknown) => void) => resolve(iterator.next()) });
+        return { [Symbol.asyncIterator]: () => ({ next }) } as unknown as AsyncIterable<string>;
+      },
+    ],
   ];
   for (const [name, source] of sources) {
     test(`takes ${name}`, async () => {
@@ -236,6 +245,39 @@ describe("back-pressure", () => {
     release();
     assert.equal((await results.next()).value?.value, "203.0.113.2");
     assert.equal((await results.next()).done, true);
+  });
+
+  test("however long it is, no promise and no signal collects what waits for it", async () => {
+    const { client } = await pair(good);
+    const waiting = new Map<object, number>();
+    const count = (target: object, change: number) =>
+      waiting.set(target, (waiting.get(target) ?? 0) + change);
+    let most = 0;
+    const { then } = Promise.prototype;
+    const { addEventListener, removeEventListener } = AbortSignal.prototype;
+    // biome-ignore lint/suspicious/noThenProperty: it is watched, as Promise.race calls it
+    Promise.prototype.then = function (...handlers) {
+      count(this, 1);
+      return then.apply(this, handlers) as never;
+    };
+    AbortSignal.prototype.addEventListener = function (...listener: [string, never]) {
+      most = Math.max(most, count(this, 1).get(this)!);
+      addEventListener.apply(this, listener);
+    };
+    AbortSignal.prototype.removeEventListener = function (...listener: [string, never]) {
+      count(this, -1);
+      removeEventListener.apply(this, listener);
+    };
+    try {
+      const values = addresses(60);
+      const options = { size: 1, concurrency: 20, signal: new AbortController().signal };
+      assertAll((await collect(client.batch("reputation", values, options))).all, values);
+    } finally {
+      // biome-ignore lint/suspicious/noThenProperty: as it was
+      Promise.prototype.then = then;
+      Object.assign(AbortSignal.prototype, { addEventListener, removeEventListener });
+    }
+    assert.ok(Math.max(most, ...waiting.values()) <= 10, `${most}, ${Math.max(...waiting.values())}`);
   });
 
   test("leaving the loop ends the source and what is under way", async () => {
@@ -367,6 +409,12 @@ describe("a batch that meets trouble", () => {
     assert.equal(error, reason);
     const before = await collect(client.batch("reputation", values, { signal: AbortSignal.abort(reason) }));
     assert.equal(before.error, reason);
+  });
+
+  test("a lookup that there is not is refused before anything is sent", async () => {
+    const { server, client } = await pair(good);
+    assert.throws(() => client.batch("emails" as "email", ["jane@example.com"]), /the lookup must be one of/);
+    assert.equal(server.requests.length, 0);
   });
 
   const wrong: [name: string, values: unknown][] = [

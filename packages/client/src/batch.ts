@@ -48,28 +48,35 @@ export async function* batchResults<T>(
   values: Iterable<string> | AsyncIterable<string>,
   limits: BatchLimits,
 ): AsyncGenerator<BatchResult<T>, void, undefined> {
-  const stop = new AbortController();
-  const onAbort = () => stop.abort(limits.signal?.reason);
   limits.signal?.throwIfAborted();
-  limits.signal?.addEventListener("abort", onAbort);
-  const aborted = new Promise<void>((resolve) => stop.signal.addEventListener("abort", () => resolve()));
   const source = inGroups(values, limits.size, limits.lingerMs);
   const requests: GroupRequest<T>[] = [];
-  let pull: Promise<void> | undefined;
+  let isPulling = false;
+  let isStopped = false;
   let end: { readonly error?: unknown } | undefined; // of the source
+  // Not Promise.race: of a promise that outlives the batch's requests each race would keep some bytes until its end.
+  let wake = () => {};
 
   const startPull = async () => {
+    isPulling = true;
     try {
       const next = await source.next();
       if (next.done) end = {};
-      else if (!stop.signal.aborted)
-        requests.push(new GroupRequest(transport, lookup, path, next.value, limits, stop.signal));
+      else if (!isStopped)
+        requests.push(new GroupRequest(transport, lookup, path, next.value, limits, () => wake()));
     } catch (error) {
       end = { error };
     }
-    pull = undefined;
+    isPulling = false;
+    wake();
+  };
+  const stop = () => {
+    isStopped = true;
+    for (const request of requests) request.stop();
+    wake();
   };
 
+  limits.signal?.addEventListener("abort", stop);
   try {
     for (;;) {
       limits.signal?.throwIfAborted();
@@ -84,16 +91,18 @@ export async function* batchResults<T>(
         requests.shift();
         continue;
       }
-      if (pull === undefined && end === undefined && requests.length < limits.concurrency) pull = startPull();
-      if (first === undefined && pull === undefined) {
+      if (!isPulling && end === undefined && requests.length < limits.concurrency) void startPull();
+      if (first === undefined && !isPulling) {
         if (end !== undefined && "error" in end) throw end.error;
         return;
       }
-      await Promise.race([aborted, ...(first ? [first.changed()] : []), ...(pull ? [pull] : [])]);
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
     }
   } finally {
-    limits.signal?.removeEventListener("abort", onAbort);
-    stop.abort();
+    limits.signal?.removeEventListener("abort", stop);
+    stop();
     // a source that is waiting for its next value ends when that has come; this does not wait for it
     void source.return(undefined).catch(() => {});
   }
@@ -105,23 +114,25 @@ class GroupRequest<T> {
   failure: { readonly error: unknown } | undefined;
   private readonly results: BatchResult<T>[] = [];
   private taken = 0;
-  private wake: (() => void) | undefined;
+  /** Of its own: runtimes warn of a signal with more than ten listeners. */
+  private readonly stopped = new AbortController();
 
+  /** @param onChange called when there is more to take, and when it is done */
   constructor(
     transport: Transport,
     lookup: Lookup,
     path: string,
     values: readonly string[],
     limits: BatchLimits,
-    signal: AbortSignal,
+    onChange: () => void,
   ) {
-    this.run(transport, lookup, path, values, limits, signal)
+    this.run(transport, lookup, path, values, limits, onChange)
       .catch((error) => {
         this.failure = { error };
       })
       .finally(() => {
         this.isDone = true;
-        this.wake?.();
+        onChange();
       });
   }
 
@@ -129,12 +140,8 @@ class GroupRequest<T> {
     return this.results[this.taken] === undefined ? undefined : this.results[this.taken++];
   }
 
-  /** Resolves when there is more to take, or when it is done. */
-  changed(): Promise<void> {
-    if (this.isDone || this.taken < this.results.length) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.wake = resolve;
-    });
+  stop(): void {
+    this.stopped.abort();
   }
 
   private async run(
@@ -143,9 +150,10 @@ class GroupRequest<T> {
     path: string,
     values: readonly string[],
     limits: BatchLimits,
-    signal: AbortSignal,
+    onChange: () => void,
   ): Promise<void> {
     const { results } = this;
+    const { signal } = this.stopped;
     for (let failures = 0; results.length < values.length; ) {
       const before = results.length;
       try {
@@ -161,7 +169,7 @@ class GroupRequest<T> {
                 throw unreadable("The server gave more answers than there were values");
               results.push(resultOf(lookup, value, line, details.requestId, data));
             }
-            this.wake?.();
+            onChange();
           }
           if (results.length < values.length)
             throw new InklingError("CONNECTION_FAILED", "The answer ended too early");
@@ -234,7 +242,7 @@ export async function* inGroups(
 ): AsyncGenerator<string[], void, undefined> {
   const iterator = iteratorOf(values);
   let ended = false;
-  let pending: Promise<IteratorResult<string>> | undefined;
+  let pending: PromiseLike<IteratorResult<string>> | undefined;
   try {
     while (!ended) {
       const group: string[] = [];
@@ -243,7 +251,7 @@ export async function* inGroups(
       while (group.length < size) {
         const next = pending ?? iterator.next();
         let step: IteratorResult<string> | undefined;
-        if (next instanceof Promise) {
+        if ("then" in next) {
           pending = next;
           if (group.length > 0) {
             late ??= new Promise((resolve) => {
@@ -274,7 +282,7 @@ export async function* inGroups(
 }
 
 type EitherIterator = {
-  next(): IteratorResult<string> | Promise<IteratorResult<string>>;
+  next(): IteratorResult<string> | PromiseLike<IteratorResult<string>>;
   return?(): unknown;
 };
 

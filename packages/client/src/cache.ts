@@ -12,6 +12,7 @@ interface Entry {
   readonly text: string;
   readonly data: DataState;
   readonly etag: string | null;
+  readonly storedMs: number;
   readonly freshUntilMs: number;
 }
 
@@ -41,8 +42,9 @@ export class AnswerCache {
     if (entry === undefined) return undefined;
     this.entries.delete(path); // a Map keeps the order of insertion: now it is the newest
     this.entries.set(path, entry);
-    const { text, data, etag, freshUntilMs } = entry;
-    return { text, data, etag, isFresh: nowMs < freshUntilMs };
+    const { text, data, etag, storedMs, freshUntilMs } = entry;
+    // a clock that was set back would keep it fresh for as much longer
+    return { text, data, etag, isFresh: storedMs <= nowMs && nowMs < freshUntilMs };
   }
 
   /** Stores an answer if its headers allow it. The headers of a 304 apply to the answer that it validates. */
@@ -54,7 +56,7 @@ export class AnswerCache {
     const ageSeconds = Number(headers.get("age")) || 0;
     const freshMs = Math.max(0, directives.maxAgeSeconds - ageSeconds) * 1000;
     if (freshMs === 0 && etag === null) return;
-    this.entries.set(path, { text, data, etag, freshUntilMs: nowMs + freshMs });
+    this.entries.set(path, { text, data, etag, storedMs: nowMs, freshUntilMs: nowMs + freshMs });
     if (this.entries.size > this.most) this.entries.delete(this.entries.keys().next().value as string);
   }
 }

@@ -245,6 +245,26 @@ describe("failures", () => {
     assert.equal((await failure(client.reputation("203.0.113.9"))).code, "TIMED_OUT");
   });
 
+  for (const [name, second] of [
+    ["a silent server", silence],
+    ["a pause of minutes", problem(503, "DATA_NOT_LOADED", { "Retry-After": "600" })],
+  ] as const) {
+    test(`a clock that is set back gives ${name} no more time`, async () => {
+      let now = 3_600_000;
+      const fail = problem(500, "INTERNAL");
+      const setBack: Step = (...exchange) => {
+        now = 0;
+        return fail(...exchange);
+      };
+      const { client, pauses } = await pair([setBack, second], { timeoutMs: 2_000 }, { now: () => now });
+      assert.equal((await failure(client.reputation("203.0.113.9"))).isUnavailable, true);
+      assert.ok(
+        pauses.every((ms) => ms < 2_000),
+        String(pauses),
+      );
+    });
+  }
+
   test("a body that never ends is given up", async () => {
     const endless: Step = (response) => void response.writeHead(200).write('{"is_abuser":');
     const { client } = await pair([endless], { timeoutMs: 120 });
@@ -482,6 +502,14 @@ describe("the cache", () => {
     assert.deepEqual(await client.reputation("203.0.113.9"), CLEAN);
     assert.equal(server.requests[1]?.headers["if-none-match"], '"one"');
     clock.now += 299_999;
+    await client.reputation("203.0.113.9");
+    assert.equal(server.requests.length, 2);
+  });
+
+  test("requests again when the clock was set back: the age of an answer is unknown then", async () => {
+    const { server, client, clock } = await withClock([json(CLEAN, cached)]);
+    await client.reputation("203.0.113.9");
+    clock.now -= 1;
     await client.reputation("203.0.113.9");
     assert.equal(server.requests.length, 2);
   });

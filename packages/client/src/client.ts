@@ -119,6 +119,8 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
     void,
     undefined
   > {
+    if (!Object.hasOwn(PATHS, lookup))
+      throw wrong("the lookup", `must be one of ${Object.keys(PATHS).join(", ")}`);
     const { signal, timeoutMs, size, concurrency, lingerMs } = options ?? ({} as BatchOptions);
     return batchResults(this.#transport, lookup, PATHS[lookup] + queryOf(options), values, {
       signal,

@@ -143,16 +143,16 @@ export class Transport {
   ): Promise<T> {
     const { now, random, sleep } = this.effects;
     const deadline = now() + timeoutMs;
+    const leftMs = () => Math.min(timeoutMs, deadline - now()); // no more when the clock is set back
     for (let failures = 0; ; ) {
-      const leftMs = deadline - now();
-      const limitMs = failures < retries ? Math.min(leftMs, timeoutMs / 2) : leftMs;
+      const limitMs = failures < retries ? Math.min(leftMs(), timeoutMs / 2) : leftMs();
       try {
         return await withTimeLimit(limitMs, signal, async (ours) => read(await this.once(request, ours)));
       } catch (error) {
         if (!(error instanceof InklingError) || !error.isPassing || ++failures > retries) throw error;
         if (isProbe && isUnreached(error)) throw error;
         const pause = pauseMs(failures, error.retryAfterSeconds, random());
-        if (now() + pause >= deadline) throw error; // too late for another try
+        if (pause >= leftMs()) throw error; // too late for another try
         await sleep(pause, signal);
       }
     }

@@ -53,6 +53,8 @@ interface RequestOptions {
   readonly signal?: AbortSignal | null;
 }
 
+const NOT_OURS = "The answer is not Inkling's, or cut short: look at the proxy in front of the server.";
+
 /**
  * @param path below /admin/v1/
  * @throws {ApiError}
@@ -70,8 +72,10 @@ export async function api<T>(path: string, options: RequestOptions = {}): Promis
   });
   const document = await response.json().catch((error: unknown) => {
     if (isAbort(error)) throw error;
-    return {};
+    return response.ok ? undefined : {};
   });
+  // a proxy's login page, which would pass for a list without rows
+  if (document === undefined) throw new ApiError(response.status, { detail: NOT_OURS });
   if (response.ok) return document;
   const isOut = response.status === 401 || document.code === "FORGED"; // without the secret it is "FORGED"
   if (isOut && path !== "session") dispatchEvent(new Event(LOGGED_OUT));

@@ -349,9 +349,10 @@ def _seconds(value: float) -> float:
 
 def _names(value: Sequence[str], allowed: Sequence[str]) -> Tuple[str, ...]:
     """A name that no data has would never be missing: it is refused."""
-    if isinstance(value, str) or not all(name in allowed for name in value):
+    names = tuple(value)  # read once: a generator would be empty after the check
+    if isinstance(value, str) or not all(name in allowed for name in names):
         raise _wrong("require", "must be a list; here it may hold %s" % ", ".join(allowed))
-    return tuple(value)
+    return names
 
 
 def _query(

@@ -245,7 +245,7 @@ class Transport:
                 if response.status not in (200, 304):
                     raise _refusal(response)
                 return read(response)
-            except (ConnectionError, http.client.BadStatusLine):
+            except (ConnectionError, ssl.SSLEOFError, http.client.BadStatusLine):
                 if response is not None or not is_used:
                     raise
                 # the server had closed it while it was idle

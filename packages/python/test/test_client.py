@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 import socket
+import ssl
 import sys
 import threading
 import time
@@ -189,6 +190,17 @@ class Connections(Case):
             client.reputation("81.2.69.%d" % i)
         self.assertEqual(len(server.seen), 5)
 
+    def test_that_were_reset_cost_no_retry_with_tls_either(self):
+        server, client = self.serve(answer(), retries=0)
+        client.reputation("81.2.69.1")
+
+        def send(*_):  # as an SSLSocket, where a socket has a ConnectionError
+            raise ssl.SSLEOFError(8, "EOF occurred in violation of protocol")
+
+        client._transport._idle[0].request = send
+        client.reputation("81.2.69.2")
+        self.assertEqual(len(server.seen), 2)
+
     def test_closed_by_announcement(self):
         _, client = self.serve(answer(Connection="close"), retries=0)
         for i in range(3):
@@ -348,7 +360,8 @@ class WithoutAnAnswer(Case):
         self.fails("DATA_INCOMPLETE", client.reputation, "81.2.69.1")  # not from the cache either
         data = client.reputation("81.2.69.1", require=[]).data
         self.assertEqual((data.missing, data.incomplete, data.version), (("is_proxy",), ("is_abuser",), "v1"))
-        _, client = self.serve(answer(), require=["is_proxy"])
+        self.fails("DATA_INCOMPLETE", client.reputation, "81.2.69.1", require=iter(["is_proxy"]))
+        _, client = self.serve(answer(), require=iter(["is_proxy"]))
         self.assertIn("proxy removes", self.fails("DATA_INCOMPLETE", client.reputation, "81.2.69.1").hint)
 
 

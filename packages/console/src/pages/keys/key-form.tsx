@@ -10,8 +10,11 @@ const MODES = [
   ["test", "sandbox: fixed answers"],
 ] as const;
 
-/** With the mode, where the form has one. */
-function settingsOf(values: FormData): KeySettings {
+/** As the form shows it: the day alone. */
+const dayOf = (key: Key | undefined) => key?.expires_at?.slice(0, 10) ?? "";
+
+/** With the mode, where the form has one. An expiry whose day is not changed keeps its time. */
+function settingsOf(values: FormData, key: Key | undefined): KeySettings {
   const number = (name: string) => (textOf(values, name) === "" ? null : Number(values.get(name)));
   const date = textOf(values, "expires");
   return {
@@ -22,7 +25,7 @@ function settingsOf(values: FormData): KeySettings {
     rate: number("rate"),
     burst: number("burst"),
     quota: number("quota"),
-    expires_at: date ? `${date}T23:59:59Z` : null,
+    expires_at: date === dayOf(key) ? (key?.expires_at ?? null) : date ? `${date}T23:59:59Z` : null,
   };
 }
 
@@ -37,9 +40,9 @@ export function KeyForm({ of: key, submit }: KeyFormProps) {
     ({ name, placeholder, min, type: "number", defaultValue: key?.[name] ?? "" }) as const;
   const hasScope = (scope: Key["scopes"][number]) => key?.scopes.includes(scope) ?? true;
   const name = { name: "name", required: true, maxLength: 100, defaultValue: key?.name };
-  const expires = { name: "expires", type: "date", defaultValue: key?.expires_at?.slice(0, 10) } as const;
+  const expires = { name: "expires", type: "date", defaultValue: dayOf(key) } as const;
   const networks = { placeholder: "10.0.0.0/8", defaultValue: key?.networks.join("\n") };
-  const save = (values: FormData, form: HTMLFormElement) => submit(settingsOf(values), form);
+  const save = (values: FormData, form: HTMLFormElement) => submit(settingsOf(values, key), form);
   return (
     <Form class="grid" action={key ? "Save" : "Create key"} submit={save}>
       <TextField label="Name" note="The application that uses it." {...name} />
