@@ -16,6 +16,24 @@ const failure = (error) => {
   return { code, status: answerStatus, message, hint };
 };
 
+/** What ends a batch whose source waits for ever. */
+async function untilStopped(local) {
+  const stopper = new AbortController();
+  async function* waits() {
+    yield "192.0.2.1";
+    await new Promise(() => {});
+  }
+  let answered = 0;
+  try {
+    for await (const _ of local.batch("reputation", waits(), { signal: stopper.signal })) {
+      answered++;
+      setTimeout(() => stopper.abort(new Error("enough")));
+    }
+  } catch (error) {
+    return `${error.message} after ${answered}`;
+  }
+}
+
 const SCENARIOS = {
   /** Every request, in each way that there is. Not closed: nothing keeps the process alive. */
   async answers({ options, requests }) {
@@ -46,7 +64,8 @@ const SCENARIOS = {
         batch[lookup].push(ok ? { answer: answer ?? null, data } : failure(error));
     }
     const { data } = await local.email("jane@example.com");
-    print({ bytes, objects, many, batch, data, release: local.release });
+    const stopped = await untilStopped(local);
+    print({ bytes, objects, many, batch, data, release: local.release, stopped });
   },
 
   /** Lookups until standard input ends; reports each new city and each refused release. */

@@ -44,6 +44,7 @@ interface Answered {
   readonly batch: Readonly<Record<Lookup, readonly ({ answer: object; data: object } | Failure)[]>>;
   readonly data: { readonly version: string };
   readonly release: string;
+  readonly stopped: string;
 }
 
 interface LocalRequest {
@@ -195,6 +196,7 @@ describe.each(RUNTIMES)("on %s", (_, runtime) => {
       expect(batch).toEqual(objects.filter((_, i) => isOf(i)));
     }
     expect(found.data.version).toBe(found.release.slice(-12));
+    expect(found.stopped).toBe("enough after 1");
   });
 
   test("takes new releases under load, refuses a damaged one, closes and ends", async () => {

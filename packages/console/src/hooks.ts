@@ -58,10 +58,14 @@ export interface Loading<T> {
   readonly reload: () => void;
 }
 
-/** Loads when the component appears and when `inputs` change; aborts what is no longer needed. */
+/**
+ * Loads when the component appears and when `inputs` change; aborts what is no longer needed.
+ * @param everyMs again, so long after each load has ended
+ */
 export function useLoad<T>(
   load: (signal: AbortSignal) => Promise<T>,
   inputs: readonly unknown[],
+  everyMs?: number,
 ): Loading<T> {
   const [state, setState] = useState<{ data?: T; error?: unknown }>({});
   const [round, setRound] = useState(0);
@@ -69,11 +73,19 @@ export function useLoad<T>(
   useEffect(() => {
     const leaving = new AbortController();
     const { signal } = leaving;
-    load(signal).then(
-      (data) => signal.aborted || setState({ data }),
-      (error: unknown) => signal.aborted || setState((old) => ({ ...old, error })),
-    );
-    return () => leaving.abort();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    load(signal)
+      .then(
+        (data) => signal.aborted || setState({ data }),
+        (error: unknown) => signal.aborted || setState((old) => ({ ...old, error })),
+      )
+      .then(() => {
+        if (everyMs !== undefined && !signal.aborted) timer = setTimeout(reload, everyMs);
+      });
+    return () => {
+      clearTimeout(timer);
+      leaving.abort();
+    };
   }, [round, ...inputs]);
   return { data: state.data, error: state.error, reload };
 }

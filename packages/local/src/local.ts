@@ -174,8 +174,7 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
     const required = this.#required(lookup, options);
     const include = readExtras(lookup, options);
     const limits = [readNumber("size", size, 1, 1_000), readNumber("lingerMs", lingerMs, 0, 60_000)] as const;
-    for await (const group of inGroups(values, ...limits)) {
-      signal?.throwIfAborted();
+    for await (const group of unlessAborted(inGroups(values, ...limits), signal)) {
       const { answers, data } = this.#use();
       requireData(required, data[lookup], {});
       const outcomes = this.#outcomes(lookup, group, answers, include);
@@ -275,6 +274,28 @@ function bytesOf(outcome: Outcome): Uint8Array | InklingError | undefined {
 
 function unlessPlaceless(failure: Parameters<typeof errorOf>[0]): InklingError | undefined {
   return failure.reason === "not_found" ? undefined : errorOf(failure);
+}
+
+/** Its values until the signal is aborted, also where it waits for the next one. @throws the signal's reason */
+async function* unlessAborted<T>(source: AsyncGenerator<T>, signal: AbortSignal | undefined) {
+  if (signal === undefined) return yield* source;
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      let abort = () => {};
+      const aborted = new Promise<never>((_, reject) => {
+        abort = () => reject(signal.reason);
+      });
+      signal.addEventListener("abort", abort, { once: true });
+      const { done, value } = await Promise.race([source.next(), aborted]).finally(() =>
+        signal.removeEventListener("abort", abort),
+      );
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    source.return(undefined).catch(() => {}); // not awaited: it waits for a value that may never come
+  }
 }
 
 const objectOf = (bytes: Uint8Array | undefined) =>

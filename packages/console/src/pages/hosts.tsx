@@ -1,7 +1,6 @@
 // hosts.tsx: the hosts of the group; with SQLite this one alone.
 
 import type { Host, Hosts } from "@inkling/server/admin-answers";
-import { useEffect } from "preact/hooks";
 import { api } from "../api.ts";
 import { Badge, type Kind, RelativeTime } from "../components/basics.tsx";
 import { Loaded } from "../components/loaded.tsx";
@@ -14,11 +13,7 @@ const REFRESH_MS = 5_000;
 const CLOCK_SECONDS = 5;
 
 export function HostsPage() {
-  const hosts = useLoad((signal) => api<Hosts>("hosts", { signal }), []);
-  useEffect(() => {
-    const timer = setInterval(hosts.reload, REFRESH_MS);
-    return () => clearInterval(timer);
-  }, []);
+  const hosts = useLoad((signal) => api<Hosts>("hosts", { signal }), [], REFRESH_MS);
   return (
     <Loaded from={hosts}>
       {({ shared, hosts: rows }) => (

@@ -2,7 +2,7 @@
 
 import type { CountryCount, Traffic, TrafficPoint } from "@inkling/server/admin-answers";
 import { sum } from "d3-array";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { Card } from "../components/basics.tsx";
 import { BarChart, LineChart, Meter } from "../components/chart.tsx";
@@ -47,11 +47,11 @@ const timeOfDay = (at: string) =>
 
 export function TrafficPage() {
   const [hours, setHours] = useState("3");
-  const traffic = useLoad((signal) => api<Traffic>(`traffic?hours=${hours}`, { signal }), [hours]);
-  useEffect(() => {
-    const timer = setInterval(traffic.reload, REFRESH_MS);
-    return () => clearInterval(timer);
-  }, []);
+  const traffic = useLoad(
+    (signal) => api<Traffic>(`traffic?hours=${hours}`, { signal }),
+    [hours],
+    REFRESH_MS,
+  );
   return (
     <>
       <p class="actions">
