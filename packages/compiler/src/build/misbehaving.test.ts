@@ -802,6 +802,39 @@ test("what the operator accepts is accepted of a feed that arrives late, too", a
   expect(shown()).toMatchObject({ state: "loaded", source: "fetched", entries: 400 });
 });
 
+test("a feed that is late is asked for again though it is not due, and what was refused before stays reported", async () => {
+  const [slow, bad] = ["/slow", "/bad"].map((path) => ({ urls: () => [script.base + path] }));
+  const feeds: readonly Feed[] = [
+    { ...TOR, ...slow },
+    { ...MAIL, ...bad },
+  ];
+  const pages: Record<string, string> = { "/slow": TOR_LIST.day(1), "/bad": MAIL_LIST.day(1) };
+  script.answer = (request, response) => send(response, pages[request.url!]!, dated(DAY_1));
+  await run(feeds, DAY_1);
+  let requests = 0;
+  script.answer = ({ url }, response) => {
+    if (url === "/bad") return send(response, "<html>");
+    if (++requests > 1) return send(response, TOR_LIST.day(2), dated(DAY_1 + 1));
+    response.writeHead(200);
+    const timer = setInterval(() => response.write("4"), 5);
+    response.on("close", () => clearInterval(timer));
+  };
+  const made = await build(
+    { dataDir, fetch: true, onlyDue: false, accept: [], credentials: {} },
+    {
+      now: () => new Date(DAY_1 + 1),
+      chance: () => 0.5,
+      emit: () => {},
+      feeds,
+      times: TIMES,
+      patienceMs: 3_000,
+    },
+  );
+  expect(requests).toBe(2);
+  expect(made).toMatchObject({ published: true, refused: [MAIL.id], unreached: [] });
+  expect(isFlagged(current(), addresses(2).at(-1)!)).toBe(true);
+});
+
 test("docs/feeds.md has this table, and no other", () => {
   const text = readFileSync(join(import.meta.dir, "../../../../docs/feeds.md"), "utf8");
   const section = text.split("## When a publisher misbehaves\n")[1]!.split("\n## ")[0]!;
