@@ -122,7 +122,10 @@ async function* fromPublisher(
       kept,
     });
     // Early in a month the newest file does not exist yet: the next URL is the previous month's.
-    if (index === urls.length - 1 || !isNotFound(candidate)) yield candidate;
+    if (index < urls.length - 1 && isNotFound(candidate)) continue;
+    yield candidate;
+    // A failure is tried again soon: the previous month's would hide it, and may be older than the copy at hand.
+    if (kept.find("copy") !== undefined) return;
   }
 }
 
