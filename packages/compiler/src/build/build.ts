@@ -46,7 +46,7 @@ import { segmentChunks } from "../segments/segment-writer.ts";
 import { whyHeld } from "../validate/release-gate.ts";
 import { ACCEPT_RELEASE, type BuildEvent, type BuildRequest } from "./events.ts";
 import { codeDigest, inputsDigest } from "./inputs.ts";
-import { type LoadedFeed, loadFeed } from "./load.ts";
+import { destroyExpired, type LoadedFeed, loadFeed } from "./load.ts";
 import { collectGarbage, MAKERS } from "./makers.ts";
 import { belongsTo, decides, isLoaded } from "./parts.ts";
 
@@ -234,6 +234,7 @@ async function loadFeeds(
   arrived: readonly LoadedFeed[],
 ): Promise<LoadedFeed[]> {
   const chosen = chosenFeeds(feeds, readFeedChoice(request.dataDir));
+  for (const feed of feeds) if (!chosen.includes(feed)) destroyExpired(feed, request.dataDir, now());
   const loaded = chosen.map(({ id }) => arrived.find(({ feed }) => feed.id === id)!); // the others follow
   const waiting = [...chosen.entries()].filter(([index]) => loaded[index] === undefined);
   let done = chosen.length - waiting.length;

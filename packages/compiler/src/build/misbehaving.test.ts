@@ -737,6 +737,23 @@ describe("between builds", () => {
   });
 });
 
+test("a copy that its licence wants destroyed is deleted with its feed turned off, too", async () => {
+  const feed = { ...TOR, destroyOld: true, optIn: { why: "key", terms: "" } } as const;
+  const choose = (enabled: readonly string[]) =>
+    writeFileSync(join(dataDir, DATA_FOLDER.feedChoice), JSON.stringify({ enabled }));
+  const kept = () =>
+    readdirSync(join(dataDir, DATA_FOLDER.feeds, feed.id)).filter((name) => name !== "state.json");
+  script.answer = (_, response) => send(response, TOR_LIST.day(1));
+  choose([feed.id]);
+  await run([feed], DAY_1);
+  choose([]);
+  const expiry = DAY_1 + feed.age.dropHours * HOUR;
+  await run([feed], expiry);
+  expect(kept()).toHaveLength(1);
+  await run([feed], expiry + 1);
+  expect(kept()).toEqual([]);
+});
+
 test("a feed that drips delays no other: what is there is published, and the rest when it has arrived", async () => {
   const slow: Feed = { ...TOR, urls: () => [`${script.base}/slow`] };
   /** What each request for the slow feed found published. */
