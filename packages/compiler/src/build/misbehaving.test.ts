@@ -737,6 +737,29 @@ describe("between builds", () => {
   });
 });
 
+test("a time that no date can hold is refused, and the other feeds go on", async () => {
+  script.answer = good(DROP_LIST, 1);
+  await run(DROP, DAY_1);
+  const microseconds = DROP_LIST.day(2).replace(/"timestamp":(\d+)/, '"timestamp":$1000000');
+  script.answer = (_, response) => send(response, microseconds);
+  expect((await run([DROP, RESOLVERS], DAY_2)).refused).toEqual([DROP.id]);
+  expect(shown().error).toMatch(/^publisher: line 201 does not have the expected form/);
+  expect(hasAddress(current(), "old")).toBe(true);
+});
+
+test.each(["-000001-01-01T00:00:00Z", "+012026-01-01T00:00:00Z"])(
+  "a date of %s, which a release cannot hold, is none",
+  async (date) => {
+    script.answer = (_, response) => send(response, `# Last updated: ${date}\n${addressDay(1)}`);
+    await run(TOR, DAY_1);
+    expect(hasAddress(current(), "old")).toBe(true);
+    expect(shown().published_at).toBeUndefined();
+    script.answer = (_, response) => send(response, addressDay(1), { "last-modified": date });
+    await run(TOR, DAY_2);
+    expect(shown()).toMatchObject({ state: "loaded", checked_at: new Date(DAY_2).toISOString() });
+  },
+);
+
 test("a copy that its licence wants destroyed is deleted with its feed turned off, too", async () => {
   const feed = { ...TOR, destroyOld: true, optIn: { why: "key", terms: "" } } as const;
   const choose = (enabled: readonly string[]) =>
