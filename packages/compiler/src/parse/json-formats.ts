@@ -49,7 +49,10 @@ export const parseGithubMeta = jsonParser(NetworkList, z.object({ hooks: texts }
 );
 
 /** `version` is a day, such as 20260801, in most of them. */
-const warningList = z.object({ list: texts, version: z.unknown().optional() });
+const warningList = z.object({
+  list: texts,
+  version: z.union([z.string(), z.number()]).optional().catch(undefined),
+});
 
 function readWarningList({ list: entries, version }: z.infer<typeof warningList>, list: EntryList) {
   addEach(list, entries);

@@ -168,6 +168,14 @@ describe("samples of each network feed", () => {
   ])("what operators publish of themselves, refused: %s", (_name, format, text, why) => {
     expect(() => parseNetworks(format, bytes(text))).toThrow(why);
   });
+  test.each(['"yesterday"', "1", "null", '{"toString":1}'])(
+    "a warning list of version %s has no date",
+    (version) => {
+      const text = `{"list":["192.0.2.1"],"version":${version}}`;
+      const parsed = parseNetworks("misp-json", bytes(text));
+      expect([parsed.networks.length, parsed.publishedAt]).toEqual([1, undefined]);
+    },
+  );
   test("Spamhaus' copyright line is kept", () => {
     const body = readFileSync(join(FIXTURES, "spamhaus-drop-v4.json"));
     expect(parseNetworks("spamhaus-json-lines", body).copyright).toBe("(c) 2026 The Spamhaus Project SLU");
