@@ -737,6 +737,25 @@ describe("between builds", () => {
   });
 });
 
+test("a network of a VPN operator's system that is wider than any such is not flagged", async () => {
+  const mirror = mkdtempSync(join(dataDir, "mirror-"));
+  const rows = ["5.0.0.0,5.3.255.255", "45.66.100.0,45.66.100.255"].map((range) => `${range},9009,Example\n`);
+  writeFileSync(join(mirror, "asn.csv"), rows.join(""));
+  writeFileSync(join(mirror, "vpn-systems.csv"), "asn,operator,source\n9009,Example,https://vpn.example/\n");
+  const [systems, exits] = ["vpn-systems", "tor-exit-networks"].map(
+    (id) => FEEDS.find((feed) => feed.id === id)!,
+  );
+  await run(
+    [row("asn", { entries: { least: 2, most: 2 } }), { ...systems!, entries: { least: 1, most: 1 } }, exits!],
+    DAY_1,
+    { mirror },
+  );
+  expect(isFlagged(current(), "45.66.100.7")).toBe(true);
+  expect(isFlagged(current(), "5.0.0.7")).toBe(false);
+  const text = "vpn-systems: left out as wider than it can hold: 5.0.0.0/14";
+  expect(events).toContainEqual({ type: "note", text });
+});
+
 test("a time that no date can hold is refused, and the other feeds go on", async () => {
   script.answer = good(DROP_LIST, 1);
   await run(DROP, DAY_1);
