@@ -18,6 +18,7 @@ import {
   parseNetworks,
   parseNroDelegated,
 } from "./index.ts";
+import { findDate } from "./text.ts";
 
 const FIXTURES = join(import.meta.dir, "../../fixtures/feeds");
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -422,6 +423,25 @@ describe("forms that lists come in", () => {
     [`# Last updated: 2026-03-07 21:15:07 UTC${"#".repeat(200)}`, undefined],
   ] as const)("the date in %j", (comment, want) => {
     expect(parseNetworks("ip-lines", bytes(`${comment}\n`)).publishedAt?.toISOString()).toBe(want as string);
+  });
+  test.each([
+    "2026-03-07 21:15:07",
+    "2026-03-07T21:15:07.000",
+    "2026-03-07 21:15:07UTC",
+    "2026-03-07 13:15:07 -0800",
+    "2026-03-07T13:15:07-08:00",
+    "Sat Mar  7 21:15:07 2026",
+    "Sat, 07 Mar 2026 21:15:07",
+    "Sat, 07 Mar 2026 16:15:07 EST",
+  ])("a time without a zone is UTC, wherever the build runs: %s", (text) => {
+    const zone = process.env.TZ;
+    process.env.TZ = "America/Los_Angeles";
+    try {
+      expect(findDate(text)).toEqual(new Date("2026-03-07T21:15:07Z"));
+    } finally {
+      if (zone === undefined) delete process.env.TZ;
+      else process.env.TZ = zone;
+    }
   });
   test("an Onionoo document of all relays gives its running exits only", () => {
     const relay = (host: number, more: object) => ({ or_addresses: [`192.0.2.${host}:9001`], ...more });
