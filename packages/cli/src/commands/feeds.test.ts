@@ -20,6 +20,7 @@ import { currentName, DATA_FOLDER, pin } from "@inkling/release-store";
 import { smallRelease } from "../../../../test/release.ts";
 import { build } from "../../../compiler/src/build/build.ts";
 import { exportMirror } from "../../../compiler/src/build/export-mirror.ts";
+import { loadFeed } from "../../../compiler/src/build/load.ts";
 import type { Feed } from "../../../compiler/src/catalog/feed.ts";
 import { FEEDS } from "../../../compiler/src/catalog/feeds.ts";
 import { runHere } from "../program.testing.ts";
@@ -315,6 +316,29 @@ describe("export-mirror", () => {
       release.feeds.map(({ id, state, sha256, entries }) => ({ id, state, sha256, entries }));
     expect(sums(after)).toEqual(sums(before));
     expect(after.refused).toEqual([]);
+  });
+
+  test("a list that its publisher no longer renews has expired elsewhere, too", async () => {
+    const now = new Date("2026-08-22T12:00:00Z");
+    const made = new Date("2026-08-10T12:00:00Z");
+    const server = Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      fetch: () => new Response("81.2.69.1\n", { headers: { "last-modified": made.toUTCString() } }),
+    });
+    const feed = TABLE.find(({ id }) => id === "ipsum-3")!;
+    const row: Feed = { ...feed, urls: () => [`http://127.0.0.1:${server.port}/list`] };
+    const load = (dataDir: string, mirror?: string) =>
+      loadFeed(row, { dataDir, mirror, fetch: true, now, onlyDue: false, chance: () => 0 }, undefined);
+    const [dataDir, target] = [folder(), folder()];
+    try {
+      expect((await load(dataDir)).report.state).toBe("expired");
+    } finally {
+      await server.stop(true);
+    }
+    await exportMirror([row], dataDir, target, now);
+    expect(statSync(join(target, "ipsum-3.txt")).mtime).toEqual(made);
+    expect((await load(folder(), target)).report.state).toBe("expired");
   });
 
   test("into a folder with older files: replaced, also under another name; strangers stay", async () => {

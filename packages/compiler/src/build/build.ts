@@ -46,7 +46,7 @@ import { segmentChunks } from "../segments/segment-writer.ts";
 import { whyHeld } from "../validate/release-gate.ts";
 import { ACCEPT_RELEASE, type BuildEvent, type BuildRequest } from "./events.ts";
 import { codeDigest, inputsDigest } from "./inputs.ts";
-import { type LoadedFeed, loadFeed } from "./load.ts";
+import { destroyExpired, type LoadedFeed, loadFeed } from "./load.ts";
 import { collectGarbage, MAKERS } from "./makers.ts";
 import { belongsTo, decides, isLoaded } from "./parts.ts";
 
@@ -93,12 +93,14 @@ export async function build(request: BuildRequest, effects: BuildEffects): Promi
   const unlock = lockDataFolder(request.dataDir);
   try {
     const deadline = performance.now() + (effects.patienceMs ?? PATIENCE_MS);
-    const { late, ...first } = await buildLocked(request, effects, deadline);
+    const { feeds, ...first } = await buildLocked(request, effects, deadline);
+    const late = feeds.filter((loaded) => loaded.late).map(({ feed }) => feed.id);
     if (late.length === 0) return first;
     // What is there is published; then what is late has all the time that a download may take.
     const text = `still waiting for ${late.join(", ")}`;
     effects.emit({ type: "note", text, ...(first.published && { published: first.name }) });
-    const { late: _, ...second } = await buildLocked({ ...request, onlyDue: true }, effects);
+    const arrived = feeds.filter((loaded) => !loaded.late);
+    const { feeds: _, ...second } = await buildLocked(request, effects, undefined, arrived);
     return { ...second, published: first.published || second.published };
   } finally {
     unlock();
@@ -108,25 +110,29 @@ export async function build(request: BuildRequest, effects: BuildEffects): Promi
 /** Nothing is published, and nothing was before. */
 export class NothingToServe extends Error {}
 
-/** @param deadline when it goes on without the feeds that have not arrived; their ids are `late` */
+/**
+ * @param deadline when it goes on without the feeds that have not arrived
+ * @param arrived feeds that are loaded already
+ */
 async function buildLocked(
   request: BuildRequest,
   effects: BuildEffects,
   deadline?: number,
-): Promise<Build & { late: readonly string[] }> {
+  arrived: readonly LoadedFeed[] = [],
+): Promise<Build & { feeds: readonly LoadedFeed[] }> {
   sweep(request.dataDir); // now, as this build may publish nothing, or be killed
   let waiting = findHeld(request.dataDir);
   const isAccepted = request.accept.includes(ACCEPT_RELEASE);
   if (isAccepted && request.accept.length === 1 && waiting !== undefined) {
     const accepted = publishHeld(request.dataDir, waiting, effects.now());
-    if (accepted !== undefined) return { ...accepted, late: [] };
+    if (accepted !== undefined) return { ...accepted, feeds: [] };
     waiting = undefined; // nothing of it is used
   }
   const code = codeDigest();
   const newest = findNewest(request.dataDir);
   const before = newest?.manifest;
   const trusted = before?.code === code ? before : undefined;
-  const feeds = await loadFeeds(request, trusted, effects, deadline);
+  const feeds = await loadFeeds(request, trusted, effects, deadline, arrived);
   const segments: { -readonly [Kind in SegmentKind]?: SegmentReport } = {};
   let flagged: Release["flagged"];
   for (const [index, kind] of BUILD_ORDER.entries()) {
@@ -170,7 +176,7 @@ async function buildLocked(
     refused: feeds.filter((loaded) => loaded.refused).map(({ feed }) => feed.id),
     unreached: feeds.filter((loaded) => loaded.unreached).map(({ feed }) => feed.id),
     ...nextDue(feeds),
-    late: feeds.filter((loaded) => loaded.late).map(({ feed }) => feed.id),
+    feeds,
   };
 }
 
@@ -225,11 +231,13 @@ async function loadFeeds(
   trusted: Release | undefined,
   { now, emit, chance, feeds = FEEDS, times }: BuildEffects,
   deadline: number | undefined,
+  arrived: readonly LoadedFeed[],
 ): Promise<LoadedFeed[]> {
   const chosen = chosenFeeds(feeds, readFeedChoice(request.dataDir));
-  const loaded: LoadedFeed[] = [];
-  const waiting = [...chosen.entries()];
-  let done = 0;
+  for (const feed of feeds) if (!chosen.includes(feed)) destroyExpired(feed, request.dataDir, now());
+  const loaded = chosen.map(({ id }) => arrived.find(({ feed }) => feed.id === id)!); // the others follow
+  const waiting = [...chosen.entries()].filter(([index]) => loaded[index] === undefined);
+  let done = chosen.length - waiting.length;
   const report = () => emit({ type: "progress", step: "reading feeds", done, total: chosen.length });
   const work = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {

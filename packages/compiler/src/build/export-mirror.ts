@@ -1,7 +1,7 @@
 // export-mirror.ts: the copies of feeds that this machine has -> a folder that another one can use as its mirror.
 //
 // in   the feeds to take, the data folder, the folder to write
-// out  <feed id>.<ext> for each, as old as its copy, so that its age is kept; the feeds left out, with reasons
+// out  <feed id>.<ext> for each, as old as its copy, so that it expires when that does; the feeds left out, with reasons
 // err  what node:fs throws when the folder cannot be written; FeedError is a reason to leave out
 //
 // Left out: our own lists and seeds of two files, which every installation has (a mirror holds one file per feed).
@@ -81,8 +81,13 @@ function extensionOf(feed: Feed, format: Format): string {
 }
 
 function writeCopy(path: string, copy: FeedCopy, now: Date): void {
-  const modified = copy.fetchedAt ?? copy.publishedAt ?? now;
-  replaceFile(path, [copy.files[0]!.bytes], { mode: PUBLIC_FILE, modified });
+  replaceFile(path, [copy.files[0]!.bytes], { mode: PUBLIC_FILE, modified: usableSince(copy) ?? now });
+}
+
+/** What the copy expires by (policy/age.ts), as a file in a mirror does by when it was put there. */
+function usableSince({ keptFrom, fetchedAt, publishedAt }: FeedCopy): Date | undefined {
+  if (fetchedAt === undefined || keptFrom === "mirror") return fetchedAt ?? publishedAt;
+  return publishedAt !== undefined && publishedAt < fetchedAt ? publishedAt : fetchedAt;
 }
 
 /** A mirror with two files for one feed is refused. */

@@ -115,6 +115,43 @@ describe("what a load stores", () => {
   });
 });
 
+describe("a monthly file, when there is a good copy: the month before is not requested when this month's", () => {
+  const list = (at: number, text = LIST) =>
+    new Response(text, { headers: { "last-modified": new Date(at).toUTCString() } });
+  const DOUBLED = LIST + LIST.replaceAll("5.2.", "5.3.");
+
+  test.each([
+    ["fails", () => new Response("", { status: 500 }), /answered 500/, undefined],
+    ["is refused", () => new Response("<html>"), /is a web page/, undefined],
+    ["waits for the operator", () => list(NOW, DOUBLED), /differs too much/, "/new"],
+  ])("%s", async (_, answer, error, pending) => {
+    let newest = () => list(NOW - DAY_MS);
+    const requested: string[] = [];
+    const server = Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      fetch: ({ url }) => {
+        requested.push(new URL(url).pathname);
+        return url.endsWith("/new") ? newest() : list(NOW - 3 * DAY_MS, `${LIST}5.9.0.1\n`);
+      },
+    });
+    const urls = () => ["new", "old"].map((name) => `http://127.0.0.1:${server.port}/${name}`);
+    const options = { dataDir: join(root, "data"), fetch: true, onlyDue: false, chance: () => 0.5 };
+    const loadAt = (at: number) => loadFeed({ ...TOR, urls }, { ...options, now: new Date(at) }, undefined);
+    try {
+      await loadAt(NOW - DAY_MS);
+      newest = answer;
+      const { report } = await loadAt(NOW);
+      expect(report).toMatchObject({ source: "last-good", error: expect.stringMatching(error), failures: 1 });
+      const { url } = state(TOR).pending ?? {};
+      expect(url && new URL(url).pathname).toBe(pending);
+      expect(requested).toEqual(["/new", "/new"]);
+    } finally {
+      await server.stop(true);
+    }
+  });
+});
+
 describe("a mirror's user and password", () => {
   test("are sent, and are neither in the report nor in the stored state", async () => {
     let requests = 0;

@@ -10,9 +10,10 @@
 import type { FeedReport, Release } from "@inkling/engine";
 import type { Feed } from "../catalog/feed.ts";
 import { type FeedCopy, isNew } from "../fetch/copy.ts";
-import { describeCopy, readFeedState, writeFeedState } from "../fetch/feed-state.ts";
+import { describeCopy, type KeptCopy, readFeedState, writeFeedState } from "../fetch/feed-state.ts";
 import { KeptCopies } from "../fetch/kept-copies.ts";
 import { nextFeedState, type Outcome } from "../fetch/next-state.ts";
+import { ageOf } from "../policy/age.ts";
 import type { Content } from "../validate/read-copy.ts";
 import type { Trouble } from "./events.ts";
 import { dueNext, isFault, problemText, reportOf } from "./feed-report.ts";
@@ -62,6 +63,20 @@ export async function loadFeed(
     forget,
   };
 }
+
+/** Destroys expired copies of a feed that is turned off, where its licence requires that. */
+export function destroyExpired(feed: Feed, dataDir: string, now: Date): void {
+  if (feed.destroyOld !== true) return;
+  const { copy, pending, ...rest } = readFeedState(feed, dataDir);
+  const isExpired = ({ source, fetchedAt, publishedAt }: KeptCopy) => {
+    const dates = { confirmedAt: toDate(fetchedAt), publishedAt: toDate(publishedAt) };
+    return ageOf(feed, { ...dates, vouched: source === "mirror" }, now) === "dropped";
+  };
+  if ([copy, pending].some((kept) => kept !== undefined && isExpired(kept)))
+    writeFeedState(feed, dataDir, rest);
+}
+
+const toDate = (text: string | undefined) => (text === undefined ? undefined : new Date(text));
 
 function outcomeOf(load: Load, { refusals, used }: Tried): Outcome {
   const destroy = used?.age === "dropped" && load.feed.destroyOld === true;

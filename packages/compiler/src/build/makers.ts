@@ -1,6 +1,6 @@
 // makers.ts: the loaded feeds of a segment -> its sections.
 
-import type { Release, SegmentKind } from "@inkling/engine";
+import { formatPrefix, type Release, type SegmentKind } from "@inkling/engine";
 import type { DomainClaims, NetworkClaims, NetworkSubject } from "../catalog/claims.ts";
 import { PLACE_PREFERENCE } from "../catalog/feeds.ts";
 import type { OperatorFeed } from "../geo/operator-places.ts";
@@ -18,6 +18,7 @@ import { geoTable } from "../segments/geo-table.ts";
 import { networkTable } from "../segments/network-table.ts";
 import { reputationSections } from "../segments/reputation-table.ts";
 import type { SectionData } from "../segments/segment-writer.ts";
+import { isTooWideFor } from "../validate/gates.ts";
 import type { Content } from "../validate/read-copy.ts";
 import { flaggedBy } from "../validate/release-gate.ts";
 import type { BuildEvent } from "./events.ts";
@@ -93,8 +94,18 @@ function makeReputation(parts: readonly LoadedFeed[], emit: Emit): Made {
   const asns = parts.flatMap((loaded) => loaded.content().asns ?? [])[0];
   for (const { feed, content } of parts) {
     const { systems } = content();
-    const claimed = asns && systems && { feed: feed.id, networks: networksOfSystems(asns, systems) };
-    if (claimed) claims.push({ ...claimed, subject: feed.sets as NetworkSubject, label: feed.label! });
+    if (asns === undefined || systems === undefined) continue;
+    const announced = networksOfSystems(asns, systems);
+    const isTooWide = isTooWideFor(feed);
+    const networks = announced.filter((network) => !isTooWide(network));
+    claims.push({ feed: feed.id, networks, subject: feed.sets as NetworkSubject, label: feed.label! });
+    const [example, ...others] = announced.filter(isTooWide);
+    if (example === undefined) continue;
+    const more = others.length > 0 ? ` and ${others.length} more` : "";
+    emit({
+      type: "note",
+      text: `${feed.id}: left out as wider than it can hold: ${formatPrefix(example)}${more}`,
+    });
   }
   const judged = judgeNetworks(claims);
   for (const text of overruledLines(judged.evidence)) emit({ type: "note", text });

@@ -737,6 +737,65 @@ describe("between builds", () => {
   });
 });
 
+test("a network of a VPN operator's system that is wider than any such is not flagged", async () => {
+  const mirror = mkdtempSync(join(dataDir, "mirror-"));
+  const rows = ["5.0.0.0,5.3.255.255", "45.66.100.0,45.66.100.255"].map((range) => `${range},9009,Example\n`);
+  writeFileSync(join(mirror, "asn.csv"), rows.join(""));
+  writeFileSync(join(mirror, "vpn-systems.csv"), "asn,operator,source\n9009,Example,https://vpn.example/\n");
+  const [systems, exits] = ["vpn-systems", "tor-exit-networks"].map(
+    (id) => FEEDS.find((feed) => feed.id === id)!,
+  );
+  await run(
+    [row("asn", { entries: { least: 2, most: 2 } }), { ...systems!, entries: { least: 1, most: 1 } }, exits!],
+    DAY_1,
+    { mirror },
+  );
+  expect(isFlagged(current(), "45.66.100.7")).toBe(true);
+  expect(isFlagged(current(), "5.0.0.7")).toBe(false);
+  const text = "vpn-systems: left out as wider than it can hold: 5.0.0.0/14";
+  expect(events).toContainEqual({ type: "note", text });
+});
+
+test("a time that no date can hold is refused, and the other feeds go on", async () => {
+  script.answer = good(DROP_LIST, 1);
+  await run(DROP, DAY_1);
+  const microseconds = DROP_LIST.day(2).replace(/"timestamp":(\d+)/, '"timestamp":$1000000');
+  script.answer = (_, response) => send(response, microseconds);
+  expect((await run([DROP, RESOLVERS], DAY_2)).refused).toEqual([DROP.id]);
+  expect(shown().error).toMatch(/^publisher: line 201 does not have the expected form/);
+  expect(hasAddress(current(), "old")).toBe(true);
+});
+
+test.each(["-000001-01-01T00:00:00Z", "+012026-01-01T00:00:00Z"])(
+  "a date of %s, which a release cannot hold, is none",
+  async (date) => {
+    script.answer = (_, response) => send(response, `# Last updated: ${date}\n${addressDay(1)}`);
+    await run(TOR, DAY_1);
+    expect(hasAddress(current(), "old")).toBe(true);
+    expect(shown().published_at).toBeUndefined();
+    script.answer = (_, response) => send(response, addressDay(1), { "last-modified": date });
+    await run(TOR, DAY_2);
+    expect(shown()).toMatchObject({ state: "loaded", checked_at: new Date(DAY_2).toISOString() });
+  },
+);
+
+test("a copy that its licence wants destroyed is deleted with its feed turned off, too", async () => {
+  const feed = { ...TOR, destroyOld: true, optIn: { why: "key", terms: "" } } as const;
+  const choose = (enabled: readonly string[]) =>
+    writeFileSync(join(dataDir, DATA_FOLDER.feedChoice), JSON.stringify({ enabled }));
+  const kept = () =>
+    readdirSync(join(dataDir, DATA_FOLDER.feeds, feed.id)).filter((name) => name !== "state.json");
+  script.answer = (_, response) => send(response, TOR_LIST.day(1));
+  choose([feed.id]);
+  await run([feed], DAY_1);
+  choose([]);
+  const expiry = DAY_1 + feed.age.dropHours * HOUR;
+  await run([feed], expiry);
+  expect(kept()).toHaveLength(1);
+  await run([feed], expiry + 1);
+  expect(kept()).toEqual([]);
+});
+
 test("a feed that drips delays no other: what is there is published, and the rest when it has arrived", async () => {
   const slow: Feed = { ...TOR, urls: () => [`${script.base}/slow`] };
   /** What each request for the slow feed found published. */
@@ -800,6 +859,39 @@ test("what the operator accepts is accepted of a feed that arrives late, too", a
   expect(requests).toBe(2);
   expect(made).toMatchObject({ published: true, refused: [] });
   expect(shown()).toMatchObject({ state: "loaded", source: "fetched", entries: 400 });
+});
+
+test("a feed that is late is asked for again though it is not due, and what was refused before stays reported", async () => {
+  const [slow, bad] = ["/slow", "/bad"].map((path) => ({ urls: () => [script.base + path] }));
+  const feeds: readonly Feed[] = [
+    { ...TOR, ...slow },
+    { ...MAIL, ...bad },
+  ];
+  const pages: Record<string, string> = { "/slow": TOR_LIST.day(1), "/bad": MAIL_LIST.day(1) };
+  script.answer = (request, response) => send(response, pages[request.url!]!, dated(DAY_1));
+  await run(feeds, DAY_1);
+  let requests = 0;
+  script.answer = ({ url }, response) => {
+    if (url === "/bad") return send(response, "<html>");
+    if (++requests > 1) return send(response, TOR_LIST.day(2), dated(DAY_1 + 1));
+    response.writeHead(200);
+    const timer = setInterval(() => response.write("4"), 5);
+    response.on("close", () => clearInterval(timer));
+  };
+  const made = await build(
+    { dataDir, fetch: true, onlyDue: false, accept: [], credentials: {} },
+    {
+      now: () => new Date(DAY_1 + 1),
+      chance: () => 0.5,
+      emit: () => {},
+      feeds,
+      times: TIMES,
+      patienceMs: 3_000,
+    },
+  );
+  expect(requests).toBe(2);
+  expect(made).toMatchObject({ published: true, refused: [MAIL.id], unreached: [] });
+  expect(isFlagged(current(), addresses(2).at(-1)!)).toBe(true);
 });
 
 test("docs/feeds.md has this table, and no other", () => {

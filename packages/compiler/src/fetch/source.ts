@@ -15,6 +15,7 @@ import { makeFolder } from "@inkling/release-store";
 import { HAS_SEEDS } from "@inkling/release-store/program";
 import manifest from "../../package.json" with { type: "json" };
 import { type Credentials, EXTENSIONS, type Feed, FeedError, variableName } from "../catalog/feed.ts";
+import { findDate } from "../parse/text.ts";
 import { type Candidate, isCopy, loadStable, measure, type NoCopy, type Source } from "./copy.ts";
 import { feedFolder } from "./feed-state.ts";
 import { AnswerError, download, FETCH_TIMES, type FetchTimes, LateError, UnreachedError } from "./fetch.ts";
@@ -122,7 +123,10 @@ async function* fromPublisher(
       kept,
     });
     // Early in a month the newest file does not exist yet: the next URL is the previous month's.
-    if (index === urls.length - 1 || !isNotFound(candidate)) yield candidate;
+    if (index < urls.length - 1 && isNotFound(candidate)) continue;
+    yield candidate;
+    // A failure is tried again soon: the previous month's would hide it, and may be older than the copy at hand.
+    if (kept.find("copy") !== undefined) return;
   }
 }
 
@@ -167,14 +171,14 @@ async function fetchFrom(request: Request): Promise<Candidate> {
       validators: known?.origin,
     });
     if (validators === undefined) return { ...known!, source, fetchedAt: options.now }; // only a known copy is confirmed
-    const published = Date.parse(validators.lastModified ?? "");
+    const publishedAt = findDate(validators.lastModified);
     return {
       source,
       format: feed.format,
       licence: feed.licence,
       ...measure([loadStable(into)]),
       fetchedAt: options.now,
-      ...(!Number.isNaN(published) && { publishedAt: new Date(published) }),
+      ...(publishedAt && { publishedAt }),
       origin: { url, ...validators },
     };
   } catch (error) {

@@ -227,6 +227,12 @@ describe("readPlace", () => {
       { countryCode: "GB", subdivisions: [] },
       ["subdivisions"],
     ],
+    [
+      "nested, more subdivisions than any country has levels",
+      nested({ subdivisions: Array(17).fill({ names: { en: "England" } }) }),
+      { countryCode: "GB", subdivisions: [] },
+      ["subdivisions"],
+    ],
     ["nested, an empty subdivision", nested({ subdivisions: [{}] }), { countryCode: "GB", subdivisions: [] }],
     [
       "nested, a subdivision that is text",

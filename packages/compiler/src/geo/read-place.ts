@@ -18,6 +18,8 @@ export type Ignored = Map<string, number>;
 const MAX_TEXT = 200;
 /** Half the way round the Earth is 20,037.5 km. */
 const MAX_RADIUS = 20_040;
+/** MaxMind has two levels. Thousands of names made an answer that no record holds. */
+const MOST_SUBDIVISIONS = 16;
 const CONTINENTS = new Set(["AF", "AN", "AS", "EU", "NA", "OC", "SA"]);
 
 /**
@@ -80,7 +82,7 @@ function readCountryMap(country: Members): { code?: string | undefined; name?: s
 
 function readSubdivisions(members: Members, ignored: Ignored): Subdivision[] {
   const { subdivisions = [] } = members.values;
-  if (!Array.isArray(subdivisions)) {
+  if (!Array.isArray(subdivisions) || subdivisions.length > MOST_SUBDIVISIONS) {
     members.ignore("subdivisions");
     return [];
   }

@@ -99,6 +99,7 @@ test("an MMDB: records of other systems' numbers are left out, names are cleaned
     networks: [
       ["::8.8.8.0/120", record(15169, " Google\u0000  LLC ")],
       ["::9.0.0.0/104", record(64512, "private")],
+      ["::11.0.0.0/104", record({ toString: 1 }, "no number")],
       ["2001:4860::/32", record(15169, "-")],
     ],
   });

@@ -93,7 +93,11 @@ export function readAsnMmdb(files: readonly Uint8Array[]): AsnNetworks {
       string,
       unknown
     >;
-    return systems.add(Number(asn), typeof name === "string" ? name : "");
+    // Number() throws for a map with a member `toString`.
+    return systems.add(
+      typeof asn === "object" ? Number.NaN : Number(asn),
+      typeof name === "string" ? name : "",
+    );
   });
   return {
     systems: systems.list,

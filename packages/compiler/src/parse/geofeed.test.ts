@@ -51,6 +51,13 @@ describe("places of a geofeed", () => {
     expect([...stated.placeOf]).toEqual([0, 0, 1]);
   });
 
+  test("more places than the segment has room for are refused", () => {
+    const cities = (count: number) =>
+      Array.from({ length: count }, (_, i) => `192.0.2.1,US,,${i},\n`).join("");
+    expect(parse(cities(100_000)).stated.places).toHaveLength(100_000);
+    expect(() => parse(cities(100_001))).toThrow("states more than 100000 different places");
+  });
+
   const GOOD = Array.from({ length: 20 }, (_, i) => `198.51.100.${i}/32,US,,A,`).join("\n");
   test.each([
     ["a header", "prefix,country,region,city,postal"],

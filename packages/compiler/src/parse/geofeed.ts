@@ -7,6 +7,7 @@
 //      deprecates, is ignored
 
 import type { Prefix } from "@inkling/engine";
+import { FeedError } from "../catalog/feed.ts";
 import { splitRow } from "./csv.ts";
 import { NetworkList } from "./network-list.ts";
 import { lineParser } from "./parser.ts";
@@ -33,6 +34,8 @@ export interface StatedPlaces {
 const LEAST_FIELDS = 4;
 /** The longest city of the feeds of August 2026 has 25 characters: longer text is damage. */
 const MAX_CITY = 200;
+/** A segment has room for five times as many (geo/operator-places.ts), and there are five geofeeds. */
+const MOST_PLACES = 100_000;
 
 class GeofeedList extends NetworkList {
   private readonly places: StatedPlace[] = [];
@@ -55,6 +58,8 @@ class GeofeedList extends NetworkList {
     const key = `${place.country}\t${place.region}\t${place.city}`;
     let id = this.ids.get(key);
     if (id === undefined) {
+      if (this.places.length === MOST_PLACES)
+        throw new FeedError(`states more than ${MOST_PLACES} different places`);
       id = this.places.push(place) - 1;
       this.ids.set(key, id);
     }

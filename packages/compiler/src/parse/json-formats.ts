@@ -8,7 +8,7 @@ import { z } from "zod";
 import { DomainList } from "./domain-list.ts";
 import { toService } from "./line-formats.ts";
 import { NetworkList } from "./network-list.ts";
-import { type EntryList, jsonParser } from "./parser.ts";
+import { type EntryList, jsonParser, unixTime } from "./parser.ts";
 import { findDate } from "./text.ts";
 
 const texts = z.array(z.string());
@@ -49,7 +49,10 @@ export const parseGithubMeta = jsonParser(NetworkList, z.object({ hooks: texts }
 );
 
 /** `version` is a day, such as 20260801, in most of them. */
-const warningList = z.object({ list: texts, version: z.unknown().optional() });
+const warningList = z.object({
+  list: texts,
+  version: z.union([z.string(), z.number()]).optional().catch(undefined),
+});
 
 function readWarningList({ list: entries, version }: z.infer<typeof warningList>, list: EntryList) {
   addEach(list, entries);
@@ -81,8 +84,7 @@ export const parseMonosans = jsonParser(
 export const parseGluetun = jsonParser(
   NetworkList,
   z.object({
-    /** Seconds since 1970. */
-    timestamp: z.number().int().positive(),
+    timestamp: unixTime,
     servers: z.array(z.object({ ips: texts.optional() })),
   }),
   ({ timestamp, servers }, list) => {
@@ -151,8 +153,7 @@ export const parseFakefilterJson = jsonParser(
   DomainList,
   z.object({
     version: z.literal(2),
-    /** Seconds since 1970. */
-    t: z.number().int().positive(),
+    t: unixTime,
     domains: z.record(z.string(), z.object({ providers: texts, hosts: z.record(z.string(), z.unknown()) })),
   }),
   (file, list) => {

@@ -9,7 +9,7 @@ import { z } from "zod";
 import { FeedError } from "../catalog/feed.ts";
 import { DomainList } from "./domain-list.ts";
 import { NetworkList } from "./network-list.ts";
-import { lineParser, parsed, type ReadLine, readJson } from "./parser.ts";
+import { lineParser, parsed, type ReadLine, readJson, unixTime } from "./parser.ts";
 import { Tally } from "./tally.ts";
 import { findStatedDate, forEachLine, readText } from "./text.ts";
 
@@ -56,7 +56,7 @@ const COPYRIGHT = /^\(c\) [0-9]{4} The Spamhaus Project(?: SLU)?$/;
 const spamhausLine = z.union([
   z.object({
     type: z.literal("metadata"),
-    timestamp: z.number().int().positive(),
+    timestamp: unixTime,
     records: z.number().int().nonnegative(),
     copyright: z.string().max(200).optional(),
   }),

@@ -18,6 +18,7 @@ import {
   parseNetworks,
   parseNroDelegated,
 } from "./index.ts";
+import { findDate } from "./text.ts";
 
 const FIXTURES = join(import.meta.dir, "../../fixtures/feeds");
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -168,6 +169,14 @@ describe("samples of each network feed", () => {
   ])("what operators publish of themselves, refused: %s", (_name, format, text, why) => {
     expect(() => parseNetworks(format, bytes(text))).toThrow(why);
   });
+  test.each(['"yesterday"', "1", "null", '{"toString":1}'])(
+    "a warning list of version %s has no date",
+    (version) => {
+      const text = `{"list":["192.0.2.1"],"version":${version}}`;
+      const parsed = parseNetworks("misp-json", bytes(text));
+      expect([parsed.networks.length, parsed.publishedAt]).toEqual([1, undefined]);
+    },
+  );
   test("Spamhaus' copyright line is kept", () => {
     const body = readFileSync(join(FIXTURES, "spamhaus-drop-v4.json"));
     expect(parseNetworks("spamhaus-json-lines", body).copyright).toBe("(c) 2026 The Spamhaus Project SLU");
@@ -414,6 +423,25 @@ describe("forms that lists come in", () => {
     [`# Last updated: 2026-03-07 21:15:07 UTC${"#".repeat(200)}`, undefined],
   ] as const)("the date in %j", (comment, want) => {
     expect(parseNetworks("ip-lines", bytes(`${comment}\n`)).publishedAt?.toISOString()).toBe(want as string);
+  });
+  test.each([
+    "2026-03-07 21:15:07",
+    "2026-03-07T21:15:07.000",
+    "2026-03-07 21:15:07UTC",
+    "2026-03-07 13:15:07 -0800",
+    "2026-03-07T13:15:07-08:00",
+    "Sat Mar  7 21:15:07 2026",
+    "Sat, 07 Mar 2026 21:15:07",
+    "Sat, 07 Mar 2026 16:15:07 EST",
+  ])("a time without a zone is UTC, wherever the build runs: %s", (text) => {
+    const zone = process.env.TZ;
+    process.env.TZ = "America/Los_Angeles";
+    try {
+      expect(findDate(text)).toEqual(new Date("2026-03-07T21:15:07Z"));
+    } finally {
+      if (zone === undefined) delete process.env.TZ;
+      else process.env.TZ = zone;
+    }
   });
   test("an Onionoo document of all relays gives its running exits only", () => {
     const relay = (host: number, more: object) => ({ or_addresses: [`192.0.2.${host}:9001`], ...more });

@@ -4,10 +4,10 @@
 // out  its networks or domains, the skipped lines, and the date that the file states
 // err  FeedError when the file is invalid
 
-import type { z } from "zod";
+import { z } from "zod";
 import { FeedError } from "../catalog/feed.ts";
 import { type Skips, Tally } from "./tally.ts";
-import { forEachLine, LONG, readText } from "./text.ts";
+import { forEachLine, LAST_SECOND, LONG, readText } from "./text.ts";
 
 /** What a parser gathers; a NetworkList or a DomainList. */
 export interface EntryList<Result = unknown> {
@@ -72,6 +72,9 @@ export function parsed<Result>(
     ...(copyright !== undefined && { copyright }),
   };
 }
+
+/** A time in seconds since 1970. */
+export const unixTime = z.number().int().positive().max(LAST_SECOND);
 
 /** Of a member; other keys are content, domains above all. */
 const NAME = /^[a-z][a-z0-9_]{0,23}$/i;

@@ -71,9 +71,14 @@ export function findStatedDate(comment: string): Date | undefined {
   return stated === undefined ? undefined : findDate(stated);
 }
 
-/** "2026-03-07 21:15:07[ UTC]", ISO 8601 or an HTTP date. A time without a zone is UTC. */
+/** 9999-12-31T23:59:59Z in seconds since 1970: later times have another ISO form, which no release can hold. */
+export const LAST_SECOND = 253_402_300_799;
+
+/** As "GMT", "Z" or "+01:00". */
+const ZONE = /(?:[a-z]|:\d\d(?:\.\d+)? ?[+-]\d\d:?\d\d)$/i;
+
+/** "2026-03-07 21:15:07[ UTC]", ISO 8601 or an HTTP date, from 1970 to 9999. A time without a zone is UTC. */
 export function findDate(text = ""): Date | undefined {
-  const plain = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?: ?UTC)?$/.exec(text);
-  const date = new Date(plain === null ? text : `${plain[1]}T${plain[2]}Z`);
-  return Number.isNaN(date.getTime()) ? undefined : date;
+  const date = new Date(ZONE.test(text) ? text.replace(/ ?UTC$/, "Z") : `${text}Z`);
+  return date.getTime() >= 0 && date.getTime() <= LAST_SECOND * 1000 ? date : undefined;
 }

@@ -94,19 +94,24 @@ export function requireNarrow(
 ): void {
   const tooWide = skipped.find(({ reason }) => reason.startsWith("too wide"));
   if (tooWide !== undefined) throw new FeedError(`line ${tooWide.line}: ${tooWide.reason}`);
-  const bounds = [feed.widest, WIDEST[sets as Flag]].flatMap((bound) => bound ?? []);
-  if (bounds.length === 0) return;
-  const [v4, v6] = [
-    Math.max(...bounds.map((bound) => bound.v4)),
-    Math.max(...bounds.map((bound) => bound.v6)),
-  ];
-  for (const { address, bits } of networks) {
-    const widest = address.family === 4 ? v4 : v6;
-    if (bits >= widest || isSpecialUse({ address, bits })) continue;
-    throw new FeedError(
-      `has a network of /${bits} (IPv${address.family}): /${widest} is the widest it can hold`,
-    );
-  }
+  const wide = networks.find(isTooWideFor(feed, sets));
+  if (wide === undefined) return;
+  const { family } = wide.address;
+  throw new FeedError(
+    `has a network of /${wide.bits} (IPv${family}): /${widestOf(feed, family, sets)} is the widest it can hold`,
+  );
+}
+
+/** Whether a network is wider than any that the feed can hold; special-use ones, which are never flagged, may be. */
+export function isTooWideFor(feed: Feed, sets: string | undefined = feed.sets): (network: Prefix) => boolean {
+  const widest = { 4: widestOf(feed, 4, sets), 6: widestOf(feed, 6, sets) };
+  return (network) => network.bits < widest[network.address.family] && !isSpecialUse(network);
+}
+
+/** The shortest prefix that the feed can hold; 0 where any may be. */
+function widestOf({ widest }: Feed, family: 4 | 6, sets: string | undefined): number {
+  const bounds = [widest, WIDEST[sets as Flag]].flatMap((bound) => bound ?? []);
+  return Math.max(0, ...bounds.map((bound) => (family === 4 ? bound.v4 : bound.v6)));
 }
 
 /** What can be compared: entries one by one, or only how many there are. */
