@@ -19,13 +19,13 @@ const failure = (error) => {
 /** What ends a batch whose source waits for ever. */
 async function untilStopped(local) {
   const stopper = new AbortController();
-  async function* waits() {
+  async function* waiting() {
     yield "192.0.2.1";
     await new Promise(() => {});
   }
   let answered = 0;
   try {
-    for await (const _ of local.batch("reputation", waits(), { signal: stopper.signal })) {
+    for await (const _ of local.batch("reputation", waiting(), { signal: stopper.signal })) {
       answered++;
       setTimeout(() => stopper.abort(new Error("enough")));
     }
