@@ -33,6 +33,11 @@ export class PartialFile {
     this.bytes += bytes.length;
   }
 
+  /** Completes it: what has no room on the disk fails now, not at {@link finish}. */
+  flush(): void {
+    this.file.flush();
+  }
+
   /** Puts it under its name. */
   finish(): void {
     this.file.commit();
