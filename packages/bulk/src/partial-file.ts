@@ -19,11 +19,13 @@ export class PartialFile {
 
   /** @throws BulkError when the name is that of a folder */
   constructor(path: string) {
-    if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
+    const before = statSync(path, { throwIfNoEntry: false });
+    if (before?.isDirectory()) {
       throw new BulkError(`${path} is a folder`, "name the file that is to be written");
     }
     this.path = path;
-    this.file = new AtomicFile(path, PUBLIC_FILE);
+    // In place of a file it is readable for no more users than that one: it may hold visitors' addresses.
+    this.file = new AtomicFile(path, before?.isFile() ? before.mode & PUBLIC_FILE : PUBLIC_FILE);
     process.once("exit", this.onExit);
   }
 
