@@ -142,19 +142,15 @@ const isBusy = async (group: Group) =>
 const counts = ({ servers }: { servers: Record<string, unknown[]> }) =>
   Object.fromEntries(Object.entries(servers).map(([state, found]) => [state, found.length]));
 
-test("reports in the folder of the channel: a promotion stops, is forced, goes back by itself, and is finished", async () => {
-  const group = new Group("folder", {});
+test.concurrent("reports in the folder of the channel: a promotion stops, and is forced", async () => {
+  const group = new Group("forced", {});
   await group.init();
   const first = await group.publish();
-  const [one, two, three] = await Promise.all([
-    group.start("one", [0, 10]),
-    group.start("two", [10, 50]),
-    group.start("three", [50, 100]),
-  ]);
-  await until(async () => (await group.status()).servers.ready.length === 3);
+  const [one, two] = await Promise.all([group.start("one", [0, 10]), group.start("two", [10, 50])]);
+  await until(async () => (await group.status()).servers.ready.length === 2);
 
   // What a build in its data folder does: the release cannot be taken.
-  let unlock = lockDataFolder(one.dataDir);
+  const unlock = lockDataFolder(one.dataDir);
   const second = await group.publish("--percent", "10");
   await until(() => isBusy(group));
   const before = readFileSync(join(group.store, "channels/stable.json"), "utf8");
@@ -172,8 +168,26 @@ test("reports in the folder of the channel: a promotion stops, is forced, goes b
   unlock();
   await until(async () => Bun.deepEquals(counts(await group.status()), { ready: 2, failed: 0, waiting: 0 }));
   expect(currentName(two.dataDir)).toBe(second);
+});
 
-  unlock = lockDataFolder(three.dataDir);
+test.concurrent("reports in the folder of the channel: a promotion goes back by itself, and is finished", async () => {
+  const group = new Group("back", {});
+  await group.init();
+  const first = await group.publish();
+  const second = await group.publish("--percent", "50");
+  const [one, two, three] = await Promise.all([
+    group.start("one", [0, 10]),
+    group.start("two", [10, 50]),
+    group.start("three", [50, 100]),
+  ]);
+  const reports = join(group.store, "reports/stable");
+  await until(() => {
+    const report = join(reports, `${three.id}.json`);
+    return existsSync(report) && JSON.parse(readFileSync(report, "utf8")).release?.name === first;
+  });
+  await until(async () => Bun.deepEquals(counts(await group.status()), { ready: 2, failed: 0, waiting: 0 }));
+
+  const unlock = lockDataFolder(three.dataDir);
   const back = await group.channel("promote", "--watch", "10");
   expect(back.err).toContain(`went back to 50 % (version ${(await group.status()).version}): 2 of 3 servers`);
   expect(back.err).toContain(`\n  ${three.name}: does not follow the channel: busy`);
@@ -186,7 +200,6 @@ test("reports in the folder of the channel: a promotion stops, is forced, goes b
   expect(currentName(three.dataDir)).toBe(second);
   expect(await group.channel("promote", "--watch", "soon")).toMatchObject({ code: 2 });
 
-  const reports = join(group.store, "reports/stable");
   expect(readdirSync(reports).sort()).toEqual([one, two, three].map(({ id }) => `${id}.json`).sort());
   one.child.kill("SIGTERM");
   await one.child.exited;
@@ -194,7 +207,7 @@ test("reports in the folder of the channel: a promotion stops, is forced, goes b
   expect(counts(await group.status())).toEqual({ ready: 2, failed: 0, waiting: 0 });
 });
 
-test("a promotion that is stopped while it waits for reports promotes nothing", async () => {
+test.concurrent("a promotion that is stopped while it waits for reports promotes nothing", async () => {
   const group = new Group("stopped", {});
   await group.init();
   const first = await group.publish();
@@ -213,7 +226,7 @@ test("a promotion that is stopped while it waits for reports promotes nothing", 
   expect([statement(), existsSync(lock)]).toEqual([before, false]);
 });
 
-test("reports in PostgreSQL: the same, and none in the folder", async () => {
+test.concurrent("reports in PostgreSQL: the same, and none in the folder", async () => {
   postgres = await Postgres.create();
   const url = await postgres.freshDatabase();
   const group = new Group("postgres", { INKLING_DATABASE_URL: url });
@@ -251,7 +264,7 @@ test("reports in PostgreSQL: the same, and none in the folder", async () => {
   expect(await group.channel("promote", "--percent", "50", "--force")).toMatchObject({ code: 0 });
 });
 
-test("a server that may not write to the store goes on, and logs that once", async () => {
+test.concurrent("a server that may not write to the store goes on, and logs that once", async () => {
   const group = new Group("denied", {});
   await group.init();
   await group.publish();

@@ -60,7 +60,8 @@ class Shell {
   }
 
   async stop(): Promise<void> {
-    await this.run("kill -9 $(jobs -p | sed 's/^/-/') || true");
+    // Without a terminal jobs have no group: each server ends after its launcher.
+    await this.run("kill -9 $(jobs -p) || true");
     this.child.kill();
   }
 }

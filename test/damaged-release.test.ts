@@ -2,7 +2,7 @@
 // installed, with one process and with several workers, goes to the newest sound release on every connection, or answers
 // 503 on every one, and reports it.
 
-import { afterEach, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import {
   closeSync,
   existsSync,
@@ -144,8 +144,8 @@ class Server {
 }
 
 const running: Server[] = [];
-afterEach(async () => {
-  for (const { child } of running.splice(0)) {
+afterAll(async () => {
+  for (const { child } of running) {
     child.kill("SIGKILL");
     await child.exited;
   }
@@ -251,13 +251,14 @@ const canMount =
   Bun.which("unshare") !== null &&
   Bun.spawnSync([...UNSHARE, "mount", "-t", "tmpfs", "tmpfs", temporaryFolder()]).success;
 
-test.if(canMount)(
+test.concurrent.if(canMount)(
   "one process that dies of a bad sector answers from the release before, after two deaths at most",
-  () => {
+  async () => {
     const script = join(import.meta.dir, "bad-sector.ts");
-    const { stdout, stderr } = Bun.spawnSync([...UNSHARE, process.execPath, script]);
-    if (stdout.length === 0) throw new Error(stderr.toString());
-    const { older, ends, ready, log }: Seen = JSON.parse(stdout.toString());
+    const child = Bun.spawn([...UNSHARE, process.execPath, script], { stdio: ["ignore", "pipe", "pipe"] });
+    const [out, errors] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+    if (out === "") throw new Error(errors);
+    const { older, ends, ready, log }: Seen = JSON.parse(out);
     expect(ends[0]).toBe("SIGBUS"); // otherwise this shows nothing
     expect(ready).toContain(older);
     expect(ends.filter((signal) => signal === "SIGBUS").length).toBeLessThanOrEqual(2);
@@ -266,7 +267,7 @@ test.if(canMount)(
 );
 
 describe.if(process.platform === "linux").each([1, 3])("%i processes that answer", (workers) => {
-  test("damaged while it serves: the one before answers, then the repaired one; without one before 503", async () => {
+  test.concurrent("damaged while it serves: the one before answers, then the repaired one; without one before 503", async () => {
     const { server, older, wanted, repair } = setUp(workers);
     server.start();
     if (workers > 1) await expectSuspicion(server, wanted.id);
@@ -288,10 +289,13 @@ describe.if(process.platform === "linux").each([1, 3])("%i processes that answer
     }
   });
 
-  test.each([UNSEEN, ...DAMAGES].slice(0, share(5, 1)))("%s before the start", async (_, damage) => {
-    const { server, older, wanted } = setUp(workers);
-    damage(wanted);
-    server.start();
-    await expectFallback(server, older.id, wanted.name);
-  });
+  test.concurrent.each([UNSEEN, ...DAMAGES].slice(0, share(5, 1)))(
+    "%s before the start",
+    async (_, damage) => {
+      const { server, older, wanted } = setUp(workers);
+      damage(wanted);
+      server.start();
+      await expectFallback(server, older.id, wanted.name);
+    },
+  );
 });

@@ -1,6 +1,6 @@
 // group-limits.test.ts: several servers on one PostgreSQL keep one rate and one quota together, also without the database.
 
-import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { SQL } from "bun";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
 import type { LeaseWish } from "../packages/server/src/leases/group.ts";
@@ -17,10 +17,10 @@ const cleanUps: (() => unknown)[] = [];
 beforeAll(async () => {
   postgres = await Postgres.create();
 });
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+afterAll(async () => {
+  for (const cleanUp of cleanUps.reverse()) await cleanUp();
+  await postgres?.close();
 });
-afterAll(() => postgres?.close());
 
 async function host(databaseUrl: string, over: Partial<ServerOptions> = {}) {
   const started = await startGroupHost(databaseUrl, over);
@@ -34,7 +34,7 @@ async function issue(url: string, over: object) {
   return { store, ...(await store.createKey(parseNewKey({ name: "shop", ...over }, 0))) };
 }
 
-test.each([1, 2])(
+test.concurrent.each([1, 2])(
   "a quota of three servers is used up to the last, and not exceeded; workers: %i",
   async (workers) => {
     const url = await postgres.freshDatabase();
@@ -63,6 +63,7 @@ test.each([1, 2])(
   },
 );
 
+// Alone: a process that is busy for longer than a host may be silent would be a second cut.
 test("a rate of three servers is never exceeded, and used: with the database, without it, and again with it", async () => {
   const url = await postgres.freshDatabase();
   const rate = 100;
@@ -206,7 +207,7 @@ test("an exchange is a statement that reads and one that writes, and one more of
   expect(sent.splice(0)).toEqual(["read", "write", "read", "write"]);
 });
 
-test("a row that somebody keeps locked: the exchange fails within seconds, and leaves nothing behind that waits", async () => {
+test.concurrent("a row that somebody keeps locked: the exchange fails within seconds, and leaves nothing behind that waits", async () => {
   const url = await postgres.freshDatabase();
   const host = new LeaseTables(await openTables(url), "host");
   const request = (keyId: string) => ({ confirmed: undefined, wishes: [wishFor(keyId, 10, 1)] });
@@ -227,7 +228,7 @@ test("a row that somebody keeps locked: the exchange fails within seconds, and l
   expect((await host.exchange(request("key_a"))).grants).toHaveLength(1);
 });
 
-test("the log of a host that never reached the database: no share", async () => {
+test.concurrent("the log of a host that never reached the database: no share", async () => {
   const { events } = await host("postgres://nobody@127.0.0.1:1/nothing");
   await until(() => events("group-away").length > 0);
   expect(events("group-away")).toMatchObject([{ effect: "keys have no share here yet" }]);

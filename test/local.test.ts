@@ -149,7 +149,7 @@ function recorded(server: "serve" | "up"): { request: LocalRequest; status: numb
   });
 }
 
-test("has types, which the README's examples use", async () => {
+test.concurrent("has types, which the README's examples use", async () => {
   const readme = readFileSync(resolve(import.meta.dir, "../packages/local/README.md"), "utf8");
   const blocks = [...readme.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, text]) => text!);
   expect(blocks.length).toBe(3);
@@ -170,7 +170,7 @@ test("has types, which the README's examples use", async () => {
 });
 
 describe.each(RUNTIMES)("on %s", (_, runtime) => {
-  test.each(["serve", "up"] as const)("answers as the recorded server: mode %s", async (mode) => {
+  test.concurrent.each(["serve", "up"] as const)("answers as the recorded server: mode %s", async (mode) => {
     const all = recorded(mode);
     const withAnswer = all.filter(({ status }) => status === 200);
     expect(withAnswer.length).toBeGreaterThan(50);
@@ -199,7 +199,7 @@ describe.each(RUNTIMES)("on %s", (_, runtime) => {
     expect(found.stopped).toBe("enough after 1");
   });
 
-  test("takes new releases under load, refuses a damaged one, closes and ends", async () => {
+  test.concurrent("takes new releases under load, refuses a damaged one, closes and ends", async () => {
     const data = temporaryFolder();
     smallRelease(data, 1);
     const app = new Application(runtime, "swaps", { options: { data }, ip: IP });
@@ -221,7 +221,7 @@ describe.each(RUNTIMES)("on %s", (_, runtime) => {
     expect(afterwards).toContain("it is closed");
   });
 
-  test("starts from the release before a damaged one, and reports why", async () => {
+  test.concurrent("starts from the release before a damaged one, and reports why", async () => {
     const data = temporaryFolder();
     smallRelease(data, 1);
     putDamaged(data, 2);
@@ -231,7 +231,7 @@ describe.each(RUNTIMES)("on %s", (_, runtime) => {
     await app.end();
   });
 
-  test("leaves an exception of the application's to the process, as uncaught", async () => {
+  test.concurrent("leaves an exception of the application's to the process, as uncaught", async () => {
     const data = temporaryFolder();
     smallRelease(data, 1);
     const app = new Application(runtime, "throws", { options: { data } });
@@ -243,7 +243,7 @@ describe.each(RUNTIMES)("on %s", (_, runtime) => {
     expect(await app.end()).toEqual({ release: requireCurrentName(data) });
   });
 
-  test("follows a channel into an empty folder, and goes on when it is tampered with", async () => {
+  test.concurrent("follows a channel into an empty folder, and goes on when it is tampered with", async () => {
     const built = temporaryFolder();
     const channel = temporaryFolder();
     const { privatePem, publicKey } = makeKeyPair();
@@ -301,7 +301,7 @@ describe.each(RUNTIMES)("on %s", (_, runtime) => {
     }
   });
 
-  test("names what is wrong with its options or its folder", async () => {
+  test.concurrent("names what is wrong with its options or its folder", async () => {
     const key = "A".repeat(43);
     const all: [options: object, message: RegExp][] = [
       [{ data: "" }, /data must be/],
@@ -319,7 +319,7 @@ describe.each(RUNTIMES)("on %s", (_, runtime) => {
   });
 });
 
-test("on Bun, where files are mapped, tries a release again that could not be", async () => {
+test.concurrent("on Bun, where files are mapped, tries a release again that could not be", async () => {
   const data = temporaryFolder();
   smallRelease(data, 1);
   const app = new Application(process.execPath, "mapsLater", { options: { data } });

@@ -1,7 +1,7 @@
 // notices.test.ts: several servers on one PostgreSQL learn of each other's changes at once, without waiting for a check; and
 // find them by checks where notices do not arrive. A server that has lost the database for too long refuses keys.
 
-import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { SQL } from "bun";
 import { loadSettings } from "../packages/cli/src/config/settings.ts";
 import { CHECKS } from "../packages/cli/src/runtime/checkup.ts";
@@ -22,10 +22,10 @@ const cleanUps: (() => unknown)[] = [];
 beforeAll(async () => {
   postgres = await Postgres.create();
 });
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+afterAll(async () => {
+  for (const cleanUp of cleanUps.reverse()) await cleanUp();
+  await postgres?.close();
 });
-afterAll(() => postgres?.close());
 
 async function storeOf(databaseUrl: string): Promise<Store> {
   const store = await openStore(databaseUrl);
@@ -46,7 +46,7 @@ async function issue(store: Store) {
   return store.createKey(parseNewKey({ name: "shop" }, 0));
 }
 
-test.each([1, 2])(
+test.concurrent.each([1, 2])(
   "a key that is made or revoked, and an override, without a check; workers: %i",
   async (workers) => {
     const url = await postgres.freshDatabase();
@@ -66,7 +66,7 @@ test.each([1, 2])(
   },
 );
 
-test("a connection that ends is made anew, and what changed in between is found", async () => {
+test.concurrent("a connection that ends is made anew, and what changed in between is found", async () => {
   const url = await postgres.freshDatabase();
   const store = await storeOf(url);
   const proxy = await TcpProxy.to(postgres.port);
@@ -85,6 +85,7 @@ test("a connection that ends is made anew, and what changed in between is found"
   await until(async () => (await server.status(token)) === 401);
 });
 
+// Alone: of a process that is busy for a second the connection would be silent once more.
 test("a connection that falls silent is found by a notice to itself, and made anew", async () => {
   const url = await postgres.freshDatabase();
   const direct = await storeOf(url);
@@ -114,7 +115,7 @@ test("a connection that falls silent is found by a notice to itself, and made an
   await until(() => received.includes("keys"));
 });
 
-test("where a pooler drops notices, checks find changes, and the log, a metric and doctor name it", async () => {
+test.concurrent("where a pooler drops notices, checks find changes, and the log, a metric and doctor name it", async () => {
   const url = await postgres.freshDatabase();
   const store = await storeOf(url);
   const proxy = await TcpProxy.to(postgres.port);
@@ -153,7 +154,7 @@ test("where a pooler drops notices, checks find changes, and the log, a metric a
   expect(hourAhead).toMatchObject({ state: "problem", found: expect.stringContaining("ahead") });
 });
 
-test("usage is counted without a notice", async () => {
+test.concurrent("usage is counted without a notice", async () => {
   const url = await postgres.freshDatabase();
   const store = await storeOf(url);
   const server = await host(url);
@@ -173,7 +174,7 @@ test("usage is counted without a notice", async () => {
   expect(received.filter((text) => text === "keys" || text === "overrides")).toEqual(["keys"]);
 });
 
-test.each([1, 2])(
+test.concurrent.each([1, 2])(
   "without the database for INKLING_MAX_STALE every key is refused, until it is back; workers: %i",
   async (workers) => {
     const url = await postgres.freshDatabase();

@@ -50,7 +50,7 @@ const SERVER_OPTIONS = {
   full_page_writes: "off",
   listen_addresses: "127.0.0.1",
   unix_socket_directories: "",
-  max_connections: "50",
+  max_connections: "200",
   shared_buffers: "16MB",
   timezone: "UTC",
   lc_messages: "C",

@@ -84,6 +84,16 @@ test("by the lock of PostgreSQL, also with slow writes and a clock that is one h
   expect(versions.length).toBe(new Set(versions).size);
 });
 
+test("a process that held the lock of PostgreSQL ends, however long it would have waited for an answer", async () => {
+  const url = await postgres.freshDatabase();
+  const script = `import { openStore } from ${JSON.stringify(join(import.meta.dir, "../packages/server/src/store/store.ts"))};
+    const store = await openStore(${JSON.stringify(url)}, { timeoutMs: 3_600_000 });
+    console.log(await store.asPublisher((isHeld) => isHeld()));
+    await store.close();`;
+  const child = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "inherit" });
+  expect([await child.stdout.text(), await child.exited]).toEqual(["true\n", 0]);
+});
+
 test("the command refuses while another holds the lock of PostgreSQL, and goes on without a database that is away", async () => {
   const url = await postgres.freshDatabase();
   const { folder, dataDir } = await channel("command");

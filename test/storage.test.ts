@@ -1,7 +1,7 @@
 // storage.test.ts: a server whose database file is locked, deleted or replaced while it serves, with one process and with
 // several; one that starts while its database is away; one whose database is found empty.
 
-import { afterEach, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { SQL } from "bun";
@@ -20,8 +20,8 @@ import { freshToken } from "./tokens.ts";
 import { until } from "./until.ts";
 
 const cleanUps: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+afterAll(async () => {
+  for (const cleanUp of cleanUps.reverse()) await cleanUp();
 });
 
 const SIDE_FILES = ["", "-wal", "-shm"];
@@ -67,7 +67,7 @@ async function storedIn(file: string, keyId: string): Promise<number> {
 }
 
 describe.each([1, 2])("with workers: %i", (workers) => {
-  test("a database that another program has locked: logged, counted, unready by setting, and all stored later", async () => {
+  test.concurrent("a database that another program has locked: logged, counted, unready by setting, and all stored later", async () => {
     const { file, options, key, token } = await setUp({ workers, maxUnstoredSeconds: 1 });
     const { server, lookUp, metric, ready, events } = await start(options);
     const other = new SQL({ adapter: "sqlite", filename: file });
@@ -92,7 +92,7 @@ describe.each([1, 2])("with workers: %i", (workers) => {
     expect(await storedIn(file, key.id)).toBe(50);
   });
 
-  test("a database file that is deleted: logged, answers go on, and what is lost at the stop is counted", async () => {
+  test.concurrent("a database file that is deleted: logged, answers go on, and what is lost at the stop is counted", async () => {
     const { file, options, key, token } = await setUp({ workers });
     const { server, lookUp, metric, ready, events } = await start(options);
     expect(await lookUp(token, 10)).toEqual([200]);
@@ -111,7 +111,7 @@ describe.each([1, 2])("with workers: %i", (workers) => {
   });
 });
 
-test("a data folder that is deleted is logged", async () => {
+test.concurrent("a data folder that is deleted is logged", async () => {
   const { dataDir, options } = await setUp();
   const { events } = await start(options);
   rmSync(dataDir, { recursive: true });
@@ -119,7 +119,7 @@ test("a data folder that is deleted is logged", async () => {
   expect(events("database-away")[0].reason).toContain("the file was deleted while it was in use");
 });
 
-test("a file that comes back, or another one in its place, is used, its tables made and its keys in force", async () => {
+test.concurrent("a file that comes back, or another one in its place, is used, its tables made and its keys in force", async () => {
   const { file, options, key, token } = await setUp();
   const { server, lookUp, events } = await start(options);
   expect(await lookUp(token, 10)).toEqual([200]);
@@ -143,12 +143,12 @@ test("a file that comes back, or another one in its place, is used, its tables m
 });
 
 test("no other user may read what a server writes, and doctor reports a folder that others may read", async () => {
-  const mask = process.umask(0o022);
-  cleanUps.push(() => process.umask(mask));
+  const mask = process.umask(0o022); // of the whole process: so this test runs alone
   const dataDir = join(temporaryFolder(), "new", "data");
   smallRelease(dataDir, 1);
   const { server } = await start(testServerOptions(dataDir));
   await server.stop();
+  process.umask(mask);
   const paths = ["", ...(readdirSync(dataDir, { recursive: true }) as string[])];
   expect(paths).toContain("inkling.db");
   expect(paths).toContain("overrides.json");
@@ -169,7 +169,7 @@ test("no other user may read what a server writes, and doctor reports a folder t
 describe("a start while the database is away", () => {
   const away = () => `postgres://u:secret@127.0.0.1:${freePort()}/inkling`;
 
-  test.each([1, 2])("answers the keys of the data folder's copy, workers: %i", async (workers) => {
+  test.concurrent.each([1, 2])("answers the keys of the data folder's copy, workers: %i", async (workers) => {
     const { dataDir, file, options, token, key } = await setUp({ workers });
     const store = await openStore(file);
     const revoked = await store.createKey(parseNewKey({ name: "revoked" }, 0));
@@ -198,7 +198,7 @@ describe("a start while the database is away", () => {
     expect(key.id).not.toBe("");
   });
 
-  test("without a copy, or with one that is damaged, knows no key and reports why", async () => {
+  test.concurrent("without a copy, or with one that is damaged, knows no key and reports why", async () => {
     const { dataDir, options, token } = await setUp();
     const databaseUrl = away();
     const none = await start({ ...options, databaseUrl });
@@ -219,76 +219,83 @@ describe("a start while the database is away", () => {
 });
 
 describe("an empty database in the place of one with keys and overrides", () => {
-  test.each([1, 2])("leaves these in force and their copies as they are, workers: %i", async (workers) => {
-    const { dataDir, file, token: shop } = await setUp();
-    const known = await openStore(file);
-    const effect = { type: "flag", flag: smallFlag(1), verdict: false } as const;
-    const [address, of] = [SMALL_NETWORK.replace("0/24", "142"), { note: "office", author: "ada" }];
-    await known.overrides.put(
-      [{ kind: "address", value: address, effect, ...of, expiresAt: undefined }],
-      "ada",
-    );
-    await known.close();
-    const token = freshToken();
-    const start = async () => {
-      const main = new MainProcess({ dataDir, token, env: { INKLING_WORKERS: String(workers) } });
-      cleanUps.push(() => main.end());
-      await main.ready();
-      return main;
-    };
-    const copies = () =>
-      ["keys", "overrides"].map((name) => readFileSync(join(dataDir, `${name}.json`), "utf8"));
-    const first = await start();
-    await until(() => copies()[0]!.split('"hash"').length === 3 && copies()[1]!.includes("office"));
-    first.child.kill("SIGTERM");
-    await first.child.exited;
-    const before = copies();
-    renameSync(file, `${file}.known`);
+  test.concurrent.each([1, 2])(
+    "leaves these in force and their copies as they are, workers: %i",
+    async (workers) => {
+      const { dataDir, file, token: shop } = await setUp();
+      const known = await openStore(file);
+      const effect = { type: "flag", flag: smallFlag(1), verdict: false } as const;
+      const [address, of] = [SMALL_NETWORK.replace("0/24", "142"), { note: "office", author: "ada" }];
+      await known.overrides.put(
+        [{ kind: "address", value: address, effect, ...of, expiresAt: undefined }],
+        "ada",
+      );
+      await known.close();
+      const token = freshToken();
+      const start = async () => {
+        const main = new MainProcess({ dataDir, token, env: { INKLING_WORKERS: String(workers) } });
+        cleanUps.push(() => main.end());
+        await main.ready();
+        return main;
+      };
+      const copies = () =>
+        ["keys", "overrides"].map((name) => readFileSync(join(dataDir, `${name}.json`), "utf8"));
+      const first = await start();
+      await until(() => copies()[0]!.split('"hash"').length === 3 && copies()[1]!.includes("office"));
+      first.child.kill("SIGTERM");
+      await first.child.exited;
+      const before = copies();
+      renameSync(file, `${file}.known`);
 
-    const main = await start();
-    const flagged = async () => {
-      const url = `http://127.0.0.1:${main.port}/v1/ip-intel/reputation/${address}`;
-      const answer = await fetch(url, { headers: { Authorization: `Bearer ${shop}` } });
-      return ((await answer.json()) as Record<string, unknown>)[smallFlag(1)];
-    };
-    const expectKnown = async (times: number) => {
-      await until(() => main.events("database-empty").length === 2 * times);
-      const events = main.events("database-empty").slice(-2);
-      const ofBoth = { level: "error", database: `sqlite://${file}` };
-      expect(events).toContainEqual(expect.objectContaining({ ...ofBoth, keys_in_copy: 2 }));
-      expect(events).toContainEqual(expect.objectContaining({ ...ofBoth, overrides_in_copy: 1 }));
-      expect(await main.metric("inkling_database_reachable")).toBe(0);
-      expect([await main.status("/readyz"), await main.status(GEOLOCATE)]).toEqual([200, 200]);
-      expect([await main.status(GEOLOCATE, shop), await flagged()]).toEqual([200, false]);
-      expect(copies()).toEqual(before);
-    };
-    await expectKnown(1);
-    expect(main.events("keys-from-copy")).toMatchObject([{ keys: 2 }]);
+      const main = await start();
+      const flagged = async () => {
+        const url = `http://127.0.0.1:${main.port}/v1/ip-intel/reputation/${address}`;
+        const answer = await fetch(url, { headers: { Authorization: `Bearer ${shop}` } });
+        return ((await answer.json()) as Record<string, unknown>)[smallFlag(1)];
+      };
+      const expectKnown = async (times: number) => {
+        await until(() => main.events("database-empty").length === 2 * times);
+        const events = main.events("database-empty").slice(-2);
+        const ofBoth = { level: "error", database: `sqlite://${file}` };
+        expect(events).toContainEqual(expect.objectContaining({ ...ofBoth, keys_in_copy: 2 }));
+        expect(events).toContainEqual(expect.objectContaining({ ...ofBoth, overrides_in_copy: 1 }));
+        expect(await main.metric("inkling_database_reachable")).toBe(0);
+        expect([await main.status("/readyz"), await main.status(GEOLOCATE)]).toEqual([200, 200]);
+        expect([await main.status(GEOLOCATE, shop), await flagged()]).toEqual([200, false]);
+        expect(copies()).toEqual(before);
+      };
+      await expectKnown(1);
+      expect(main.events("keys-from-copy")).toMatchObject([{ keys: 2 }]);
 
-    const put = (other: string) => {
-      for (const suffix of SIDE_FILES) rmSync(file + suffix, { force: true });
-      renameSync(other, file);
-    };
-    put(`${file}.known`);
-    await until(() => main.events("database-back").length === 1);
-    expect(await main.status(GEOLOCATE, shop)).toBe(200);
+      const put = (other: string) => {
+        for (const suffix of SIDE_FILES) rmSync(file + suffix, { force: true });
+        renameSync(other, file);
+      };
+      put(`${file}.known`);
+      await until(() => main.events("database-back").length === 1);
+      // Keys are back: overrides are looked at by themselves.
+      await until(async () => (await main.metric("inkling_overrides_checked_timestamp_seconds")) > 0);
+      expect(await main.status(GEOLOCATE, shop)).toBe(200);
 
-    const empty = await openStore(`${file}.empty`);
-    await empty.close();
-    put(`${file}.empty`);
-    await expectKnown(2);
+      const empty = await openStore(`${file}.empty`);
+      await empty.close();
+      put(`${file}.empty`);
+      await expectKnown(2);
 
-    const used = await openStore(file);
-    const made = await used.createKey(parseNewKey({ name: "made in it" }, 0));
-    await used.close();
-    await until(async () => (await main.status(GEOLOCATE, made.token)) === 200);
-    await until(async () => (await main.status(GEOLOCATE, shop)) === 401);
-    expect([await main.status(GEOLOCATE), await flagged()]).toEqual([200, undefined]);
-    expect(readFileSync(join(dataDir, "keys.before.json"), "utf8")).toBe(before[0]!);
-    expect(copies()[1]).toBe(before[1]!);
-  });
+      const used = await openStore(file);
+      const made = await used.createKey(parseNewKey({ name: "made in it" }, 0));
+      await used.close();
+      await until(async () => (await main.status(GEOLOCATE, made.token)) === 200);
+      await until(async () => (await main.status(GEOLOCATE, shop)) === 401);
+      expect([await main.status(GEOLOCATE), await flagged()]).toEqual([200, undefined]);
+      const moved = join(dataDir, "keys.before.json"); // after keys are in force
+      await until(() => existsSync(moved));
+      expect(readFileSync(moved, "utf8")).toBe(before[0]!);
+      expect(readFileSync(join(dataDir, "overrides.json"), "utf8")).toBe(before[1]!);
+    },
+  );
 
-  test.each([false, true])(
+  test.concurrent.each([false, true])(
     "the copy is kept, a key made while stopped, after a start without one: %p",
     async (sawEmpty) => {
       const { dataDir, file, options } = await setUp();
@@ -310,7 +317,7 @@ describe("an empty database in the place of one with keys and overrides", () => 
     },
   );
 
-  test("gets no first keys from `inkling up` where the data folder knows some", async () => {
+  test.concurrent("gets no first keys from `inkling up` where the data folder knows some", async () => {
     const { dataDir, file, options } = await setUp();
     const first = await start(options);
     await first.server.stop();

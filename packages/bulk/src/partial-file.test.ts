@@ -1,7 +1,16 @@
-// What is left of a file when its process ends in the middle.
+// What is left of a file when its process ends in the middle, and who may read it when it is written.
 
 import { afterAll, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { temporaryPath } from "@inkling/release-store";
@@ -45,6 +54,24 @@ test.each(["a link to another file", "a link to none"])(
     if (what === "a link to another file") expect(readFileSync(other, "utf8")).toBe("before");
   },
 );
+
+test.each<[before: string, mode: number | undefined, after: number]>([
+  ["no file", undefined, 0o644],
+  ["a file of its owner", 0o600, 0o600],
+  ["one of its group", 0o640, 0o640],
+  ["one that all may change", 0o666, 0o644],
+])("in place of %s it is readable for no more users", (_, mode, after) => {
+  const path = join(mkdtempSync(join(temp, "mode-")), "out");
+  if (mode !== undefined) {
+    writeFileSync(path, "before");
+    chmodSync(path, mode);
+  }
+  const file = new PartialFile(path);
+  file.write("rows");
+  file.finish();
+  expect(readFileSync(path, "utf8")).toBe("rows");
+  expect(statSync(path).mode & 0o777).toBe(after & ~process.umask());
+});
 
 test("notWritten names the file, and an earlier version of it", () => {
   expect(notWritten(join(temp, "none"))).toBe(`${join(temp, "none")} was not written`);

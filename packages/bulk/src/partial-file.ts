@@ -19,11 +19,13 @@ export class PartialFile {
 
   /** @throws BulkError when the name is that of a folder */
   constructor(path: string) {
-    if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
+    const before = statSync(path, { throwIfNoEntry: false });
+    if (before?.isDirectory()) {
       throw new BulkError(`${path} is a folder`, "name the file that is to be written");
     }
     this.path = path;
-    this.file = new AtomicFile(path, PUBLIC_FILE);
+    // In place of a file it is readable for no more users than that one: it may hold visitors' addresses.
+    this.file = new AtomicFile(path, before?.isFile() ? before.mode & PUBLIC_FILE : PUBLIC_FILE);
     process.once("exit", this.onExit);
   }
 
@@ -31,6 +33,11 @@ export class PartialFile {
     const bytes = typeof data === "string" ? Buffer.from(data) : data;
     this.file.write(bytes);
     this.bytes += bytes.length;
+  }
+
+  /** Completes it: what has no room on the disk fails now, not at {@link finish}. */
+  flush(): void {
+    this.file.flush();
   }
 
   /** Puts it under its name. */

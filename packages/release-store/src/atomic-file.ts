@@ -65,8 +65,10 @@ export class AtomicFile {
 
   /** Brings what was written to the disk: what has no room there fails now, not at {@link commit}. */
   flush(): void {
-    if (this.descriptor !== undefined) fsyncSync(this.descriptor);
-    this.close();
+    this.naming(() => {
+      if (this.descriptor !== undefined) fsyncSync(this.descriptor);
+      this.close();
+    });
   }
 
   /** Removes what was written; without effect after {@link commit}. */

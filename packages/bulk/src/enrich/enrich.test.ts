@@ -560,6 +560,36 @@ describe("streams", () => {
     expect(one.tally.countries).toEqual({ GB: one.tally.flags.is_proxy! });
   });
 
+  describe("a thread that dies before its first block: a release that is gone", () => {
+    const threads = () =>
+      new Threads(1, { ...startFor("81.2.69.1\n", FEW), release: "20260101T000000000Z-000000000000" });
+    const reason = "release 20260101T000000000Z-000000000000";
+
+    test("every later task is rejected with its reason", async () => {
+      const pool = threads();
+      await expect(pool.finish()).rejects.toThrow(reason);
+      await expect(pool.block(encoder.encode("81.2.69.1\n"), true)).rejects.toThrow(reason);
+      pool.stop();
+    });
+
+    test("the file ends with it, also where it dies while input is awaited", async () => {
+      const pool = threads();
+      const text = "81.2.69.1\n".repeat(BLOCK_BYTES / 8);
+      const chunks = async function* () {
+        yield encoder.encode(text);
+        await pool.finish().catch(() => {});
+        await Bun.sleep(0); // a rejection that nobody handles would be reported by now
+        yield encoder.encode(text);
+      };
+      const enriching = enrich(chunks(), planFor(text.slice(0, 100), "-", FEW), pool, {
+        signal: new AbortController().signal,
+        write: () => {},
+        onProgress: () => {},
+      });
+      await expect(enriching).rejects.toThrow(reason);
+    });
+  });
+
   test("a quote that never closes does not hold the file up", async () => {
     const text = `n,ip\n${`5" pipe,81.2.69.142\n`.repeat(120_001)}`;
     const { text: got, tally } = await streamed(text, []);

@@ -49,14 +49,15 @@ export async function enrich(
   try {
     for await (const block of blocks(untilStopped(chunks, hooks.signal), quotingDelimiter(plan))) {
       if (plan.fieldsLine !== undefined) checkFields(block, plan.fieldsLine);
-      underWay.push(pool.block(block, isFirst));
+      const result = pool.block(block, isFirst);
+      result.catch(() => {}); // may fail before its turn: writeOldest throws it
+      underWay.push(result);
       isFirst = false;
       if (underWay.length >= AHEAD * pool.size) await writeOldest();
     }
     while (underWay.length > 0) await writeOldest();
     return { ...(await unlessStopped(pool.finish())), firstBroken };
   } finally {
-    for (const left of underWay) left.catch(() => {}); // the error that ends this was thrown already
     pool.stop();
   }
 }

@@ -2,7 +2,7 @@
 //
 // in   blocks of whole rows, in order
 // out  the promise of each block's result; the tally of all
-// err  a thread that dies rejects its tasks, with its reason
+// err  a thread that dies rejects its tasks, later ones too, with its reason
 
 import { threadModule } from "@inkling/release-store/program";
 import type { Enriched, Enricher } from "./enricher.ts";
@@ -54,6 +54,8 @@ class Thread {
   /** In the order of their tasks, which is that of the replies. */
   readonly waiting: Waiting[] = [];
   readonly worker: Worker;
+  /** It dies before its first task where the release cannot be opened. */
+  private failed: Error | undefined;
 
   constructor(start: Start) {
     this.worker = new Worker(threadModule("enrich"), { smol: true });
@@ -62,12 +64,14 @@ class Thread {
       this.waiting.shift()?.resolve(data);
     };
     this.worker.onerror = (event) => {
-      for (const { reject } of this.waiting.splice(0)) reject(new Error(event.message));
+      this.failed = new Error(event.message);
+      for (const { reject } of this.waiting.splice(0)) reject(this.failed);
     };
     this.worker.postMessage({ type: "start", ...start } satisfies Task);
   }
 
   send(task: Task, transfer: ArrayBuffer[] = []): Promise<Reply> {
+    if (this.failed !== undefined) return Promise.reject(this.failed);
     return new Promise((resolve, reject) => {
       this.waiting.push({ resolve, reject });
       this.worker.postMessage(task, transfer);

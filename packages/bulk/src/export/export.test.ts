@@ -1,11 +1,11 @@
 // `inkling export …` as users meet it, over a small release: one network, one flag, one domain.
 
-import { afterAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, spyOn, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { formatPrefix, Overrides, parseIp, parsePrefix } from "@inkling/engine";
-import { openServable } from "@inkling/release-store";
+import { AtomicFile, openServable } from "@inkling/release-store";
 import { parquetMetadata, parquetReadObjects } from "hyparquet";
 import { smallCity, smallDomain, smallRelease } from "../../../../test/release.ts";
 import { runHere } from "../../../cli/src/program.testing.ts";
@@ -400,6 +400,26 @@ describe("a file is there whole or not at all", () => {
     );
     expect(readdirSync(folder)).toEqual(["xa"]);
     expect(readFileSync(join(folder, "xa"), "utf8")).toBe("before");
+  });
+
+  test("a disk that is full when the second of two is flushed keeps both that were there", async () => {
+    const folder = mkdtempSync(join(temp, "two-"));
+    for (const name of ["xa", "xb"]) writeFileSync(join(folder, name), "before");
+    const two = () => ["a", "b"].map((file) => ({ file, data: "after" }));
+    const { flush } = AtomicFile.prototype;
+    const flushing = spyOn(AtomicFile.prototype, "flush").mockImplementation(function (this: AtomicFile) {
+      if (this.path.endsWith("xb")) throw Object.assign(new Error("no space left"), { code: "ENOSPC" });
+      flush.call(this);
+    });
+    try {
+      await expect(writeExport(form(false, two), request, join(folder, "x"), going)).rejects.toThrow(
+        "no space left",
+      );
+    } finally {
+      flushing.mockRestore();
+    }
+    expect(readdirSync(folder).sort()).toEqual(["xa", "xb"]);
+    for (const name of ["xa", "xb"]) expect(readFileSync(join(folder, name), "utf8")).toBe("before");
   });
 
   test("a folder that was made for it goes, too", async () => {

@@ -101,6 +101,7 @@ class PartialFiles {
   }
 
   finish(): Written[] {
+    for (const file of this.files.values()) file.flush();
     for (const file of this.files.values()) file.finish();
     return Array.from(this.files.values(), ({ path, bytes }) => ({ path, bytes }));
   }

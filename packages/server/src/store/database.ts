@@ -206,13 +206,17 @@ export class Database {
     const transaction = client.begin(async (tx) => {
       await tx.unsafe("SET LOCAL idle_in_transaction_session_timeout = 0");
       const rows: { held: boolean }[] = await tx`SELECT pg_try_advisory_xact_lock(${lock}) AS held`;
-      const answers = () =>
-        tx`SELECT 1`.then(
+      const answers = () => {
+        const silence = Promise.withResolvers<boolean>();
+        const timer = setTimeout(silence.resolve, this.timeoutMs, false);
+        const answer = tx`SELECT 1`.then(
           () => true,
           () => false,
         );
-      const silence = () => Bun.sleep(this.timeoutMs).then(() => false);
-      outcome = work(async () => rows[0]?.held === true && (await Promise.race([answers(), silence()])));
+        // A command ends when nothing is left to wait for: not a time-out later.
+        return Promise.race([answer, silence.promise]).finally(() => clearTimeout(timer));
+      };
+      outcome = work(async () => rows[0]?.held === true && (await answers()));
       await outcome.catch(() => {}); // the caller gets it
     });
     try {
