@@ -23,14 +23,14 @@ async function untilStopped(local) {
     yield "192.0.2.1";
     await new Promise(() => {});
   }
-  let answered = 0;
+  let count = 0;
   try {
     for await (const _ of local.batch("reputation", waiting(), { signal: stopper.signal })) {
-      answered++;
+      count++;
       setTimeout(() => stopper.abort(new Error("enough")));
     }
   } catch (error) {
-    return `${error.message} after ${answered}`;
+    return `${error.message} after ${count}`;
   }
 }
 
