@@ -5,6 +5,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { moduleCommand } from "@inkling/release-store/program";
 import { whyInstall } from "../bin/installed.mjs";
 import { BUN_FLAGS, findBun, platformPackages } from "../bin/launch.mjs";
 
@@ -42,6 +43,10 @@ describe("finding Bun", () => {
   test.each(rows)("%s %s musl=%p: %s", (platform, arch, musl, first) => {
     expect(platformPackages(platform, arch, musl)[0]).toBe(first);
   });
+});
+
+test("our other processes start with the same flags of Bun", () => {
+  expect(moduleCommand("x.ts").slice(1)).toEqual([...BUN_FLAGS, "x.ts"]);
 });
 
 describe("the launcher as a process", () => {

@@ -395,13 +395,7 @@ describe("as a process", () => {
       'require("node:fs").appendFileSync("ran", process.argv.join());\n',
     );
     const command = bin === BIN ? ["node", bin] : [bin];
-    // A build starts the compiler, a process of its own.
-    const { code } = await spawned(
-      [...command, "data", "update", "--offline", "--mirror", folder],
-      {},
-      folder,
-    );
-    expect(code).not.toBe(2);
+    expect((await spawned([...command, "--version"], {}, folder)).out).toBe("0.1.0\n");
     expect(readdirSync(folder)).not.toContain("ran");
   });
 
