@@ -13,6 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { currentName, DATA_FOLDER } from "@inkling/release-store";
+import { writeFeedChoice } from "../packages/compiler/src/catalog/feed-choice.ts";
 import { fetch } from "./checked-fetch.ts";
 import { freePort } from "./ports.ts";
 import { SMALL_NETWORK, smallCity, smallRelease } from "./release.ts";
@@ -231,6 +232,8 @@ describe("the command line", () => {
     const log = join(temp, "builder.log");
     const nothing = join(temp, "nothing");
     mkdirSync(nothing);
+    // What it builds beside is quick without the large seeds.
+    writeFeedChoice(builder, { enabled: [], disabled: ["dbip-city-lite", "nro-delegated-stats", "asn"] });
     smallRelease(builder, 9);
     const child = Bun.spawn(["node", BIN, "build", "--publish", "--data-dir", builder], {
       cwd: temp,
