@@ -171,7 +171,7 @@ class Inkling {
 }
 
 const SCENES: [name: string, source: () => Source, factor: number][] = [
-  ["a publisher", publisher, 240],
+  ["a publisher", publisher, 900],
   ["an offline folder", folder, 900],
 ];
 
