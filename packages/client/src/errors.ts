@@ -109,6 +109,11 @@ export class InklingError extends Error {
     return isUnreached(this) || PASSING_STATUSES.has(this.answerStatus ?? 0);
   }
 
+  /** Did the server refuse the lookup because the key's rate or quota is used up? `onThrottled` applies. */
+  get isThrottled(): boolean {
+    return this.answerStatus === 429;
+  }
+
   /** Can there be no answer, although the request is right? `onUnavailable` applies to these. */
   get isUnavailable(): boolean {
     return UNAVAILABLE_CODES.has(this.code) || this.isPassing;
