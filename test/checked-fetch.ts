@@ -73,7 +73,9 @@ export class Contract {
       const known = operation.responses[status] !== undefined;
       return known ? ["paths", template!, verb, "responses", String(status)] : undefined;
     }
-    // No such operation: then the response must be the problem for that.
+    // No such operation: then the response must be the problem for that, below /geoip/ in MaxMind's form.
+    if (path.startsWith("/geoip/") && status === 404)
+      return ["paths", "/geoip/v2.1/city/{ip}", "get", "responses", "404"];
     const codes = Object.keys(this.document["x-other-responses"]);
     const code = method === "HEAD" ? codes[0] : codes.find((code) => body.includes(`"code":"${code}"`));
     return code === undefined ? undefined : ["x-other-responses", code];
