@@ -1,7 +1,7 @@
-// Guarded networks and domains are never flagged: all of ../shared/vectors/guards, with the mirror's lists and the warning
+// Guarded networks and domains are never flagged: all of guards/ in the vectors, with the mirror's lists and the warning
 // lists of resolvers in it. docs/policy.md has the promise and its cost.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,8 +18,7 @@ import {
 import { openRelease } from "@inkling/release-store";
 import { build } from "../packages/compiler/src/build/build.ts";
 import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
-import { freshMirror } from "./release.ts";
-import { describeWith, MIRROR, VECTORS } from "./shared.ts";
+import { copyMirror, VECTORS } from "./data-folders.ts";
 
 const FLAGS = ["is_abuser", "is_proxy", "is_tor_exit"] as const;
 type Flag = (typeof FLAGS)[number];
@@ -79,12 +78,12 @@ function addressOf(family: 4 | 6, at: bigint): IpAddress {
   return address;
 }
 
-describeWith([MIRROR, GUARDS], "no entry of the vectors is flagged", () => {
+describe("no entry of the vectors is flagged", () => {
   let folder: string;
   let release: LoadedRelease;
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "inkling-guards-"));
-    const mirror = freshMirror();
+    const mirror = copyMirror();
     for (const id of WARNING_LISTS) writeFileSync(join(mirror, `${id}.json`), read(`${id}.json`));
     const dataDir = join(folder, "data");
     const request = { dataDir, mirror, fetch: false, onlyDue: false, accept: [], credentials: {} };
