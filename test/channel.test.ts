@@ -21,17 +21,21 @@ import {
 import { open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ANSWERS, type Release, releaseName } from "@inkling/engine";
 import {
   currentName,
   findFiles,
   type HostReport,
   markedOf,
   pin,
+  publish,
   ReleaseError,
   readReports,
+  releaseId,
   releaseNames,
   removeReport,
   segmentFiles,
+  sha256Hex,
   verifyRelease,
   writeReport,
 } from "@inkling/release-store";
@@ -50,8 +54,10 @@ import {
   type S3Environment,
   type Statement,
 } from "@inkling/release-store/channel";
+import { seal } from "../packages/release-store/src/channel/envelope.ts";
 import { HttpObjects, STALL_MS } from "../packages/release-store/src/channel/http-objects.ts";
 import { readText } from "../packages/release-store/src/channel/object-store.ts";
+import { Releases } from "../packages/server/src/releases/follow.ts";
 import { freePort } from "./ports.ts";
 import { smallRelease } from "./release.ts";
 import { type S3Server, startS3 } from "./s3-server.ts";
@@ -439,7 +445,8 @@ test("what was verified for another release is not read again, unless its file i
   const [file = ""] = segmentFiles(server.dataDir, first.release.name);
   utimesSync(file, 1, 1);
   verifyRelease(server.dataDir, first.release.name);
-  writeFileSync(file, readFileSync(file).toReversed());
+  const bytes = readFileSync(file);
+  writeFileSync(file, bytes.fill(0xee, bytes.length - 16)); // its start is read
   utimesSync(file, 1, 1);
   const verify = () => {
     const { stamps } = findFiles(server.dataDir, first.release.name);
@@ -663,6 +670,174 @@ describe("a server refuses, and goes on with what it has", () => {
     writeFileSync(path, text);
     await server.follow();
     expect(server.release).toBe(release.name);
+  });
+
+  describe("a manifest that is signed, and unsound", () => {
+    type Manifest = { -readonly [Member in keyof Release]: Release[Member] };
+    const withId = (manifest: Manifest) => ({ ...manifest, id: releaseId(manifest) });
+    const swapped = ({ geo, reputation, ...others }: Release["segments"]) => ({
+      geo: reputation!,
+      reputation: geo!,
+      ...others,
+    });
+    /** Each gives the channel another manifest; the others of its name are those of releases that were published. */
+    const UNSOUND: Readonly<
+      Record<string, { change: (sound: Manifest, first: Manifest) => unknown; as?: "first"; why: string }>
+    > = {
+      "another id": {
+        change: (sound) => ({ ...sound, id: "0123456789ab" }),
+        why: "its content makes the id",
+      },
+      "the kinds of two segments swapped": {
+        change: (sound) => withId({ ...sound, segments: swapped(sound.segments) }),
+        why: "kind: got 2, want 1 (geo)",
+      },
+      "those of the release in use swapped, under its name": {
+        change: (_, first) => ({ ...first, segments: swapped(first.segments) }),
+        as: "first",
+        why: "its content makes the id",
+      },
+      "only kinds that are here swapped": {
+        change: (sound, first) =>
+          withId({ ...sound, segments: swapped(first.segments), created_at: "2026-03-01T00:00:00.000Z" }),
+        why: "kind: got 2, want 1 (geo)",
+      },
+      "another manifest of the release in use, with its id": {
+        change: (_, first) => ({ ...first, flagged: {} }),
+        as: "first",
+        why: "is here with another manifest, and a release never changes",
+      },
+      "no segments": {
+        change: (sound) => ({ ...sound, segments: {} }),
+        why: "its content makes the id",
+      },
+      "no segments, and the id of that": {
+        change: (sound) => withId({ ...sound, segments: {} }),
+        why: "has no segment for geolocation",
+      },
+      "no segments, and nothing that it would answer": {
+        change: (sound) => withId({ ...sound, segments: {}, missing: [...ANSWERS] }),
+        why: "the manifest has no segment",
+      },
+      "one segment less": {
+        change: ({ segments: { email: _, ...segments }, ...sound }) => withId({ ...sound, segments }),
+        why: "has no segment for disposable",
+      },
+      "a segment with fewer bytes than it has": {
+        change: (sound, { segments: { geo } }) =>
+          withId({ ...sound, segments: { ...sound.segments, geo: { ...geo!, bytes: geo!.bytes - 1 } } }),
+        why: "bytes, but it has",
+      },
+      "a segment with more bytes than it has": {
+        change: (sound) => {
+          const { email } = sound.segments;
+          return withId({
+            ...sound,
+            segments: { ...sound.segments, email: { ...email!, bytes: email!.bytes + 9 } },
+          });
+        },
+        why: "bytes, but it has",
+      },
+      "a kind that is unknown alone": {
+        change: (sound) =>
+          withId({
+            ...sound,
+            segments: { weather: sound.segments.geo } as Release["segments"],
+            missing: [...ANSWERS],
+          }),
+        why: "its content makes the id",
+      },
+      "a segment of another kind for the networks, which the id does not cover": {
+        change: (_, first) =>
+          withId({
+            ...first,
+            segments: { ...first.segments, network: first.segments.geo! },
+            created_at: "2026-03-02T00:00:00.000Z",
+          }),
+        why: "kind: got 1, want 4 (network)",
+      },
+      "another form": { change: (sound) => ({ ...sound, segments: [] }), why: "has another form" },
+    };
+
+    /** What is kept of the release in use. */
+    const kept = ({ dataDir }: Server) =>
+      [
+        "current",
+        "channel.json",
+        ...readdirSync(join(dataDir, "releases")).map((name) => `releases/${name}`),
+      ].map((path) => [path, readFileSync(join(dataDir, path), "utf8")]);
+    const manifestOf = (dataDir: string, name: string): Manifest =>
+      JSON.parse(readFileSync(join(dataDir, `releases/${name}.json`), "utf8"));
+
+    test.each(Object.entries(UNSOUND))("%s", async (_, { change, as, why }) => {
+      const { group, server, first } = await behind();
+      const second = group.build(2);
+      const unsound = change(manifestOf(group.builder, second), manifestOf(group.builder, first)) as Manifest;
+      const name = as === "first" ? first : releaseName(unsound);
+      const published = await group.publisher().publish(group.builder, second, 100);
+      const text = `${JSON.stringify(unsound, null, 2)}\n`;
+      writeFileSync(join(group.base, `releases/${name}.json`), text);
+      const release = { name, sha256: sha256Hex(text) };
+      const statement = { ...published, version: published.version + 1, release, kept: [release] };
+      writeFileSync(statementFile(group), seal(JSON.stringify(statement), readPrivateKey(keys.privatePem)));
+      const before = kept(server);
+      for (let tries = 0; tries < 2; tries++) {
+        const error = await server.fault();
+        expect(error.message).toContain(why);
+        expect(error.fault).toBe(why === "has another form" ? "unreadable" : "unsound");
+        expect(kept(server)).toEqual(before);
+      }
+      const serving = new Releases({
+        dataDir: server.dataDir,
+        now: () => group.now,
+        elapsed: () => 0,
+        verify: async (dataDir, each, known) => verifyRelease(dataDir, each, known),
+        onEvent: () => {},
+      });
+      await serving.open();
+      expect(serving.current?.name).toBe(first);
+      group.now += 1_000;
+      const next = await group.publish(3);
+      await server.follow();
+      expect(server.release).toBe(next.release.name);
+    });
+
+    test("that is in use already is left at a restart for the one before it", async () => {
+      const { server, first } = await behind();
+      const sound = manifestOf(server.dataDir, first);
+      const unsound = withId({ ...sound, segments: swapped(sound.segments) });
+      publish(server.dataDir, unsound);
+      expect(server.release).toBe(releaseName(unsound));
+      const events: string[] = [];
+      const serving = new Releases({
+        dataDir: server.dataDir,
+        now: () => 0,
+        elapsed: () => 0,
+        verify: async (dataDir, each, known) => verifyRelease(dataDir, each, known),
+        onEvent: (event) => events.push(`${event.type} ${"reason" in event ? event.reason : event.name}`),
+      });
+      await serving.open();
+      expect(serving.current?.name).toBe(first);
+      expect(events).toEqual([expect.stringContaining("kind: got 2, want 1 (geo)"), `serving ${first}`]);
+      // Files that were verified for another release are looked at as well.
+      const { stamps } = findFiles(server.dataDir, first);
+      expect(() => verifyRelease(server.dataDir, releaseName(unsound), stamps)).toThrow(
+        "not what its manifest says",
+      );
+      expect(() => verifyRelease(server.dataDir, releaseName(unsound))).toThrow("not what its manifest says");
+      expect(Object.keys(markedOf(server.dataDir, stamps))).toHaveLength(3);
+    });
+
+    test("what a server answers from stays, however many releases come after it", async () => {
+      const { group, server, first } = await behind();
+      const serving = group.server({ dataDir: server.dataDir, served: () => first });
+      for (let n = 2; n < 6; n++) {
+        await group.publish(n);
+        await serving.follow();
+      }
+      expect(releaseNames(server.dataDir)).toHaveLength(3);
+      findFiles(server.dataDir, first);
+    });
   });
 
   test("a segment that is missing, another, shorter or longer", async () => {

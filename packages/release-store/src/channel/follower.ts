@@ -24,14 +24,23 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { type Release, releaseName, type SegmentReport } from "@inkling/engine";
+import type { Release, SegmentReport } from "@inkling/engine";
 import { z } from "zod";
 import { PRIVATE_FILE, replaceFile, replaceJson } from "../atomic-file.ts";
 import { messageOf } from "../error-message.ts";
+import { fileStamp } from "../file-stamp.ts";
 import { DATA_FOLDER, prepareDataFolder } from "../layout.ts";
 import { DataFolderLocked, lockDataFolder } from "../lock.ts";
+import { checkFiles } from "../open.ts";
 import { makeCurrent, sweep } from "../publish.ts";
-import { appendToOrder, findCurrent, findManifest, pinnedName, ReleaseError } from "../releases.ts";
+import {
+  appendToOrder,
+  findCurrent,
+  findManifest,
+  parseManifest,
+  pinnedName,
+  ReleaseError,
+} from "../releases.ts";
 import { sha256Hex } from "../sha256.ts";
 import { areMarked, markedOf, type Stamps, stampsOf } from "../verified.ts";
 import { ChannelError } from "./channel-error.ts";
@@ -57,6 +66,8 @@ export interface FollowerOptions {
   readonly serverId: string;
   /** Reads a release, `known` files excepted; throws a ReleaseError when it is not sound. */
   readonly verify: (dataDir: string, name: string, known: Stamps, signal: AbortSignal) => unknown;
+  /** The release that a server of this data folder answers from: its files stay. */
+  readonly served?: () => string | undefined;
   /** Epoch ms. */
   readonly now: () => number;
   /** Bytes of a segment that have arrived. */
@@ -136,6 +147,10 @@ export class ChannelFollower {
     return findCurrent(this.options.dataDir)?.name === name;
   }
 
+  private isInUse(name: string): boolean {
+    return this.isCurrent(name) || this.options.served?.() === name;
+  }
+
   /** Is a release the current one, or kept for the end of a pin, with all its files as they were verified? */
   private isInPlace(name: string): boolean {
     const { dataDir } = this.options;
@@ -176,7 +191,8 @@ export class ChannelFollower {
     for (const segment of segments) {
       if (!isThere(dataDir, segment)) bytes += await this.fetchSegment(segment, signal);
     }
-    replaceFile(join(dataDir, DATA_FOLDER.releaseFile(ref.name)), [text]);
+    const file = join(dataDir, DATA_FOLDER.releaseFile(ref.name));
+    if (!existsSync(file) || readFileSync(file, "utf8") !== text) replaceFile(file, [text]);
     try {
       await this.verify(ref.name, manifest, signal).catch(async (error) => {
         if (!(error instanceof ReleaseError) || error.damaged.length === 0) throw error;
@@ -188,23 +204,22 @@ export class ChannelFollower {
       });
     } catch (error) {
       if (!(error instanceof ReleaseError)) throw error;
-      if (!error.isPassing && !this.isCurrent(ref.name)) {
-        rmSync(join(dataDir, DATA_FOLDER.releaseFile(ref.name)), { force: true });
-      }
+      if (!error.isPassing && !this.isInUse(ref.name)) rmSync(file, { force: true });
       throw new ChannelError("unsound", error.message, error.hint, { cause: error });
     }
     if (this.isCurrent(ref.name)) return { bytes, isNew: false };
     appendToOrder(dataDir, ref.name);
     const isNew = makeCurrent(dataDir, ref.name);
-    sweep(dataDir, KEPT_BY_SERVER);
+    sweep(dataDir, KEPT_BY_SERVER, this.options.served?.());
     return { bytes, isNew };
   }
 
-  /** Verifies the segments that have no mark. */
+  /** Verifies the segments that have no mark; of the others, that they are what this manifest takes them for. */
   private async verify(name: string, manifest: Release, signal: AbortSignal): Promise<void> {
     const { dataDir, verify } = this.options;
     const stamps = stampsOf(dataDir, manifest);
     if (!areMarked(dataDir, stamps)) await verify(dataDir, name, markedOf(dataDir, stamps), signal);
+    checkFiles(dataDir, name);
   }
 
   private async manifestOf(
@@ -222,9 +237,22 @@ export class ChannelFollower {
         throw new ChannelError("wrong-object", `${path} is not the manifest that was signed`);
       }
     }
-    const manifest = readManifest(text, name);
-    if (releaseName(manifest) !== name) {
-      throw new ChannelError("wrong-object", `${path} is the manifest of ${releaseName(manifest)}`);
+    const manifest = soundManifest(text, name);
+    const other = findManifest(dataDir, name);
+    if (other !== undefined && readFileSync(here, "utf8") !== text) {
+      throw new ChannelError(
+        "unsound",
+        `the release ${name} is here with another manifest, and a release never changes`,
+        PUBLISH_ANOTHER,
+      );
+    }
+    for (const segment of Object.values(manifest.segments)) {
+      if (segment === undefined) continue;
+      const path = DATA_FOLDER.segmentFile(segment.sha256);
+      const file = join(dataDir, path);
+      const bytes = statSync(file, { throwIfNoEntry: false })?.size;
+      const isSound = areMarked(dataDir, { [segment.sha256]: fileStamp(file) });
+      if (bytes !== segment.bytes && isSound) throw wrongSize(path, segment, bytes!);
     }
     return { manifest, text };
   }
@@ -257,6 +285,10 @@ export class ChannelFollower {
         taken += chunk.length;
         onProgress?.(path, part.bytes, segment.bytes);
       }
+      if (part.bytes < segment.bytes && part.digest() === segment.sha256) {
+        part.drop();
+        throw wrongSize(path, segment, part.bytes);
+      }
       if (part.bytes < segment.bytes) {
         throw new ChannelError("unreachable", `${path} ended after ${part.bytes} of ${segment.bytes} bytes`);
       }
@@ -270,6 +302,31 @@ export class ChannelFollower {
       part.close();
     }
   }
+}
+
+const PUBLISH_ANOTHER =
+  "publish another release, or go back on the builder with `npx @inkling/cli channel rollback`";
+
+/** Checks the manifest of a release before anything of it is put in place. @throws ChannelError */
+function soundManifest(text: string, name: string): Release {
+  const { segments } = readManifest(text, name);
+  try {
+    const manifest = parseManifest(text, name);
+    if (!Object.values(segments).some(Boolean)) throw new ReleaseError("the manifest has no segment");
+    return manifest;
+  } catch (error) {
+    throw new ChannelError("unsound", `release ${name}: ${messageOf(error)}`, PUBLISH_ANOTHER, {
+      cause: error,
+    });
+  }
+}
+
+function wrongSize(path: string, { bytes }: SegmentReport, there: number): ChannelError {
+  return new ChannelError(
+    "unsound",
+    `the manifest says that ${path} has ${bytes} bytes, but it has ${there}`,
+    PUBLISH_ANOTHER,
+  );
 }
 
 /** Is there a file of its size? */
