@@ -57,7 +57,7 @@ import {
 import { seal } from "../packages/release-store/src/channel/envelope.ts";
 import { HttpObjects, STALL_MS } from "../packages/release-store/src/channel/http-objects.ts";
 import { readText } from "../packages/release-store/src/channel/object-store.ts";
-import { Releases } from "../packages/server/src/releases/follow.ts";
+import { type ReleaseEvent, Releases } from "../packages/server/src/releases/follow.ts";
 import { freePort } from "./ports.ts";
 import { smallRelease } from "./release.ts";
 import { type S3Server, startS3 } from "./s3-server.ts";
@@ -808,17 +808,20 @@ describe("a server refuses, and goes on with what it has", () => {
       const unsound = withId({ ...sound, segments: swapped(sound.segments) });
       publish(server.dataDir, unsound);
       expect(server.release).toBe(releaseName(unsound));
-      const events: string[] = [];
+      const events: ReleaseEvent[] = [];
       const serving = new Releases({
         dataDir: server.dataDir,
         now: () => 0,
         elapsed: () => 0,
         verify: async (dataDir, each, known) => verifyRelease(dataDir, each, known),
-        onEvent: (event) => events.push(`${event.type} ${"reason" in event ? event.reason : event.name}`),
+        onEvent: (event) => events.push(event),
       });
       await serving.open();
       expect(serving.current?.name).toBe(first);
-      expect(events).toEqual([expect.stringContaining("kind: got 2, want 1 (geo)"), `serving ${first}`]);
+      expect(events).toMatchObject([
+        { type: "refused", reason: expect.stringContaining("kind: got 2, want 1 (geo)") },
+        { type: "serving", name: first },
+      ]);
       // Files that were verified for another release are looked at as well.
       const { stamps } = findFiles(server.dataDir, first);
       expect(() => verifyRelease(server.dataDir, releaseName(unsound), stamps)).toThrow(
