@@ -44,6 +44,7 @@ import {
   ChannelFollower,
   type FollowerOptions,
   makeKeyPair,
+  type ObjectReader,
   openReader,
   openStore,
   Publisher,
@@ -982,6 +983,99 @@ describe("a server refuses, and goes on with what it has", () => {
     expect(existsSync(join(group.base, "publishing.json"))).toBe(true);
     await server.follow();
     expect(server.release).toBe(first);
+  });
+
+  describe("a store that drips", () => {
+    /** Serves what `isWhole` accepts, and a byte of everything else each few ms, for as long as it is read. */
+    function serveDrips(path: string, isWhole: (pathname: string) => boolean, onDrip = () => {}): string {
+      const server = Bun.serve({
+        port: 0,
+        hostname: "127.0.0.1",
+        idleTimeout: 0,
+        fetch: async (request) => {
+          const { pathname } = new URL(request.url);
+          const bytes = await Bun.file(join(path, decodeURIComponent(pathname))).bytes();
+          if (isWhole(pathname)) return new Response(bytes);
+          let at = 0;
+          return new Response(
+            new ReadableStream({
+              async pull(controller) {
+                if (at === bytes.length) return controller.close();
+                controller.enqueue(bytes.subarray(at, ++at));
+                onDrip();
+                await Bun.sleep(5);
+              },
+            }),
+          );
+        },
+      });
+      stops.push(() => void server.stop(true));
+      return `http://127.0.0.1:${server.port}`;
+    }
+    const isText = (pathname: string) => !pathname.startsWith("/segments/");
+    const never = 3_600_000;
+
+    test.each([
+      ["its segments", isText, { totalMs: never, windowMs: 100 }, "bytes in 100 ms, 30000 are the least"],
+      ["its segments, for long", isText, { totalMs: 100, windowMs: never }, "took longer than 100 ms"],
+      [
+        "the channel itself",
+        () => false,
+        { totalMs: never, windowMs: 10 },
+        "channels/stable.json is too slow",
+      ],
+    ] as const)("%s", async (_, isWhole, times, why) => {
+      const { group, server, first } = await behind();
+      await group.publish(2);
+      const store = openReader(serveDrips(group.base, isWhole), {});
+      const dripped = group.server({ dataDir: server.dataDir, store, times });
+      expect(await dripped.fault()).toMatchObject({ fault: "slow", message: expect.stringContaining(why) });
+      expect(server.release).toBe(first);
+      const { release } = await server.follow(); // by another way
+      expect(release).not.toBe(first);
+    });
+
+    test("is left when the channel expires under way", async () => {
+      const { group, server, first } = await behind();
+      await group.publish(2);
+      const expire = () => {
+        group.now += 8 * DAY;
+      };
+      const store = openReader(serveDrips(group.base, isText, expire), {});
+      const times = { totalMs: never, windowMs: never };
+      const dripped = group.server({ dataDir: server.dataDir, store, times });
+      expect((await dripped.fault()).fault).toBe("expired");
+      expect(server.release).toBe(first);
+    });
+
+    test("a segment that arrives slowly goes on where the last try ended", async () => {
+      const { group, server } = await behind();
+      const { release } = await group.publish(2);
+      const offsets = new Set<number>();
+      const whole = openReader(group.base, {});
+      const store: ObjectReader = {
+        location: "here",
+        read: async (path, offset, until) => {
+          const body = await whole.read(path, offset, until);
+          if (body === undefined || !path.startsWith("segments/")) return body;
+          offsets.add(offset);
+          async function* first() {
+            for await (const chunk of body!.chunks) {
+              yield chunk.subarray(0, 40_000);
+              return void (await new Promise((_, reject) =>
+                until.addEventListener("abort", () => reject(until.reason)),
+              ));
+            }
+          }
+          return { offset: body.offset, chunks: first() };
+        },
+      };
+      const slow = group.server({ dataDir: server.dataDir, store, times: { totalMs: 50 } });
+      while (!offsets.has(80_000)) expect((await slow.fault()).fault).toBe("slow");
+      expect([...offsets].slice(0, 3)).toEqual([0, 40_000, 80_000]);
+      await server.follow();
+      expect(server.release).toBe(release.name);
+    });
   });
 
   test("a redirect, which could lead anywhere", async () => {

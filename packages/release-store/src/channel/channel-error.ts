@@ -3,6 +3,7 @@
 /** Also the label of the metric; docs/cluster.md has a row for each. */
 export const CHANNEL_FAULTS = [
   "unreachable",
+  "slow",
   "denied",
   "absent",
   "unsigned",

@@ -42,10 +42,11 @@ import {
   ReleaseError,
 } from "../releases.ts";
 import { sha256Hex } from "../sha256.ts";
+import type { TransferTimes } from "../transfer-limit.ts";
 import { areMarked, markedOf, type Stamps, stampsOf } from "../verified.ts";
 import { ChannelError } from "./channel-error.ts";
 import { unseal } from "./envelope.ts";
-import { type ObjectReader, readText } from "./object-store.ts";
+import { type ObjectReader, readInTime, readText } from "./object-store.ts";
 import { MANIFEST_LIMIT, readManifest, requireOwn, STATEMENT_LIMIT } from "./publisher.ts";
 import { CHANNEL_PATHS, type ReleaseRef, readStatement, releaseFor, type Statement } from "./statement.ts";
 
@@ -70,6 +71,8 @@ export interface FollowerOptions {
   readonly served?: () => string | undefined;
   /** Epoch ms. */
   readonly now: () => number;
+  /** How long one object may take, and how slow it may be. */
+  readonly times?: TransferTimes;
   /** Bytes of a segment that have arrived. */
   readonly onProgress?: (path: string, done: number, total: number) => void;
 }
@@ -112,9 +115,9 @@ export class ChannelFollower {
   }
 
   private async look(signal: AbortSignal): Promise<Followed> {
-    const { store, channel } = this.options;
+    const { store, channel, times } = this.options;
     const path = CHANNEL_PATHS.statement(channel);
-    const envelope = await readText(store, path, STATEMENT_LIMIT, signal);
+    const envelope = await readText(store, path, STATEMENT_LIMIT, signal, times);
     if (envelope === undefined) {
       throw new ChannelError("absent", `there is no channel ${channel} in ${store.location}`);
     }
@@ -132,7 +135,7 @@ export class ChannelFollower {
     prepareDataFolder(dataDir);
     const unlock = lockDataFolder(dataDir);
     try {
-      const { bytes, isNew } = await this.take(ref, signal);
+      const { bytes, isNew } = await this.take(statement, ref, signal);
       const trusted: TrustState = { channel, version: statement.version, sha256, release: ref.name };
       replaceJson(join(dataDir, DATA_FOLDER.channel), trusted);
       const result = { statement, release: ref.name, isNew, bytes };
@@ -183,13 +186,17 @@ export class ChannelFollower {
   }
 
   /** Makes a release the current one, unless another is pinned. */
-  private async take(ref: ReleaseRef, signal: AbortSignal): Promise<{ bytes: number; isNew: boolean }> {
+  private async take(
+    statement: Statement,
+    ref: ReleaseRef,
+    signal: AbortSignal,
+  ): Promise<{ bytes: number; isNew: boolean }> {
     const { dataDir } = this.options;
     const { manifest, text } = await this.manifestOf(ref, signal);
     const segments = Object.values(manifest.segments).filter((segment) => segment !== undefined);
     let bytes = 0;
     for (const segment of segments) {
-      if (!isThere(dataDir, segment)) bytes += await this.fetchSegment(segment, signal);
+      if (!isThere(dataDir, segment)) bytes += await this.fetchSegment(statement, segment, signal);
     }
     const file = join(dataDir, DATA_FOLDER.releaseFile(ref.name));
     if (!existsSync(file) || readFileSync(file, "utf8") !== text) replaceFile(file, [text]);
@@ -198,7 +205,7 @@ export class ChannelFollower {
         if (!(error instanceof ReleaseError) || error.damaged.length === 0) throw error;
         for (const segment of segments) {
           const isDamaged = error.damaged.includes(DATA_FOLDER.segmentFile(segment.sha256));
-          if (isDamaged) bytes += await this.fetchSegment(segment, signal);
+          if (isDamaged) bytes += await this.fetchSegment(statement, segment, signal);
         }
         await this.verify(ref.name, manifest, signal);
       });
@@ -226,12 +233,12 @@ export class ChannelFollower {
     { name, sha256 }: ReleaseRef,
     signal: AbortSignal,
   ): Promise<{ manifest: Release; text: string }> {
-    const { store, dataDir } = this.options;
+    const { store, dataDir, times } = this.options;
     const path = DATA_FOLDER.releaseFile(name);
     const here = join(dataDir, path);
     let text = existsSync(here) ? readFileSync(here, "utf8") : undefined;
     if (text === undefined || sha256Hex(text) !== sha256) {
-      text = await readText(store, path, MANIFEST_LIMIT, signal);
+      text = await readText(store, path, MANIFEST_LIMIT, signal, times);
       if (text === undefined) throw new ChannelError("missing-object", `${path} is not in ${store.location}`);
       if (sha256Hex(text) !== sha256) {
         throw new ChannelError("wrong-object", `${path} is not the manifest that was signed`);
@@ -258,8 +265,12 @@ export class ChannelFollower {
   }
 
   /** @returns bytes that were downloaded */
-  private async fetchSegment(segment: SegmentReport, signal: AbortSignal): Promise<number> {
-    const { store, dataDir, onProgress } = this.options;
+  private async fetchSegment(
+    statement: Statement,
+    segment: SegmentReport,
+    signal: AbortSignal,
+  ): Promise<number> {
+    const { store, dataDir, onProgress, times } = this.options;
     const path = DATA_FOLDER.segmentFile(segment.sha256);
     const part = await PartFile.open(join(dataDir, `${path}.part`));
     let taken = 0;
@@ -268,12 +279,13 @@ export class ChannelFollower {
         part.commit(join(dataDir, path));
         return 0;
       }
-      const body = await store.read(path, part.bytes, signal);
+      const body = await readInTime(store, path, part.bytes, signal, times);
       if (body === undefined) {
         throw new ChannelError("missing-object", `${path} is not in ${store.location}`);
       }
       if (body.offset !== part.bytes) part.restart();
       for await (const chunk of body.chunks) {
+        this.requireFresh(statement); // what takes long may end after it
         if (part.bytes + chunk.length > segment.bytes) {
           part.drop();
           throw new ChannelError(
