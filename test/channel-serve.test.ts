@@ -134,6 +134,17 @@ describe("two servers of a channel", () => {
     for (const server of servers) await until(async () => (await city(server)) === smallCity(2));
     expect((await inkling("channel", "rollback")).code).toBe(0);
     for (const server of servers) await until(async () => (await city(server)) === smallCity(1));
+    const back = readFileSync(statement, "utf8");
+    expect(await inkling("channel", "publish", "--data-dir", builder)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(new RegExp(`went back from ${second}.*\n.*--force`)),
+    });
+    const again = await inkling("channel", "publish", "--data-dir", builder, "--again");
+    expect(again).toMatchObject({ code: 0, out: expect.stringContaining(`went back from: ${second}`) });
+    expect(again.err).toContain("sending segments/");
+    expect((await inkling("channel", "publish", "--again", "--percent", "10")).code).toBe(2);
+    expect(readFileSync(statement, "utf8")).toBe(back);
+    for (const server of servers) expect(await city(server)).toBe(smallCity(1));
     expect((await inkling("channel", "rollback", second)).code).toBe(0);
     for (const server of servers) await until(async () => (await city(server)) === smallCity(2));
   });

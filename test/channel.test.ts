@@ -516,6 +516,68 @@ describe("a roll-out", () => {
     expect((await group.publisher().rollback()).release).toEqual(first.release);
   });
 
+  test("a rollback stays: damaged objects are repaired without it, and publishing the release again needs force", async () => {
+    const group = new Group();
+    const servers = [group.server(), group.server({ serverId: "another" })];
+    const first = await group.publish(1);
+    const second = await group.publish(2, 10);
+    await group.publisher().promote(100);
+    for (const server of servers) await server.follow();
+    const back = await group.publisher().rollback();
+    expect(back.release).toEqual(first.release);
+    const [file = ""] = segmentFiles(group.builder, first.release.name);
+    const there = join(group.base, file.slice(group.builder.length + 1));
+    const bytes = readFileSync(file);
+    writeFileSync(there, bytes.toReversed());
+    const statement = readFileSync(join(group.base, "channels/stable.json"), "utf8");
+    group.uploads.length = 0;
+    expect(await group.publisher().sendAgain(group.builder)).toEqual(back);
+    expect(readFileSync(join(group.base, "channels/stable.json"), "utf8")).toBe(statement);
+    expect(readFileSync(there).equals(bytes)).toBe(true);
+    expect(group.uploads).toContain(`segments/${there.slice(-68)}`);
+    expect(existsSync(join(group.base, "publishing.json"))).toBe(false);
+
+    // Also of a builder that has nothing but its data folder, and after newer releases.
+    const again = (isForced?: boolean) =>
+      group.publisher().publish(group.builder, second.release.name, 100, isForced);
+    const refused = { fault: "rolled-back", hint: expect.stringContaining("--force") };
+    expect(await faultOf(again())).toMatchObject(refused);
+    for (const server of servers) {
+      await server.follow();
+      expect(server.release).toBe(first.release.name);
+    }
+    const third = await group.publish(3);
+    expect(third.rolled_back).toEqual([second.release.name]);
+    expect(await faultOf(again())).toMatchObject(refused);
+    expect((await group.publish(4)).rolled_back).toEqual([second.release.name]);
+    const forced = await again(true);
+    expect(forced.release).toEqual(second.release);
+    expect(forced.rolled_back).toBeUndefined();
+    expect((await again()).release).toEqual(second.release);
+  });
+
+  test("on its way is sent again to both halves; a builder that lacks one sends nothing", async () => {
+    const group = new Group();
+    const first = await group.publish(1);
+    const second = await group.publish(2, 50);
+    const removed = [first, second].map(({ release }) => {
+      const path = join(group.base, `releases/${release.name}.json`);
+      rmSync(path);
+      return path;
+    });
+    expect(await group.publisher().sendAgain(group.builder)).toEqual(second);
+    expect(removed.map((path) => existsSync(path))).toEqual([true, true]);
+    const other = folder();
+    smallRelease(other, 2);
+    group.uploads.length = 0;
+    expect(await faultOf(group.publisher().sendAgain(other))).toMatchObject({
+      fault: "absent",
+      message: expect.stringContaining(first.release.name),
+    });
+    expect(group.uploads).toEqual([]);
+    expect(await faultOf(new Group().publisher().sendAgain(other))).toMatchObject({ fault: "absent" });
+  });
+
   test("the first release of a channel is for all", async () => {
     const group = new Group();
     expect(await faultOf(group.publish(1, 10))).toMatchObject({ fault: "absent" });
@@ -901,7 +963,7 @@ describe("a server refuses, and goes on with what it has", () => {
     const there = join(group.base, file.slice(group.builder.length + 1));
     writeFileSync(there, bytes.toReversed());
     expect(await server.fault()).toMatchObject({ fault: "wrong-object" });
-    await group.publisher().publish(group.builder, name, 100, true);
+    await group.publisher().sendAgain(group.builder);
     await server.follow();
     expect(first).not.toBe(name);
     expect(server.release).toBe(name);

@@ -14,6 +14,7 @@ export const CHANNEL_FAULTS = [
   "missing-object",
   "wrong-object",
   "unsound",
+  "rolled-back",
   "busy",
   "disk",
 ] as const;
