@@ -67,6 +67,7 @@ export class WorkerPool implements Serving {
   private readonly totals: WorkerTotals;
   /** Known once the workers may listen. */
   private services: Services | undefined;
+  private isDraining = false;
   private isStopping = false;
   private readonly onReport = new Set<(member: Member) => void>();
   private readonly ticker: ReturnType<typeof setInterval>;
@@ -134,6 +135,11 @@ export class WorkerPool implements Serving {
     return { states: new Map(WORKER_STATES.map((state) => [state, count(state)])), restarts: this.restarts };
   }
 
+  drain(): void {
+    this.isDraining = true;
+    for (const member of this.members) this.send(member, { type: "drain" });
+  }
+
   async stop(): Promise<void> {
     this.startNoMore();
     for (const member of this.members) this.send(member, { type: "stop" });
@@ -194,7 +200,7 @@ export class WorkerPool implements Serving {
   }
 
   private optionsOf(slot: WorkerSlot) {
-    const { host, dataDir, mode, version } = this.options;
+    const { host, dataDir, mode, version, drainSeconds = 0 } = this.options;
     const { memory, port } = this.parts;
     return {
       slot,
@@ -203,7 +209,7 @@ export class WorkerPool implements Serving {
       base: memory.base,
       cells: memory.kind,
       port: port.port,
-      ...{ host, dataDir, mode, version },
+      ...{ host, dataDir, mode, version, drainSeconds },
       ...reloadMessage(this.options),
     };
   }
@@ -215,6 +221,7 @@ export class WorkerPool implements Serving {
 
   private sendAll(member: Member, services: Services): void {
     for (const change of CHANGES) this.send(member, messageOf(change, services));
+    if (this.isDraining) this.send(member, { type: "drain" });
     this.send(member, { type: "listen" });
   }
 
