@@ -2,6 +2,7 @@
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
+import { fetch } from "./checked-fetch.ts";
 import { childrenOf, GEOLOCATE, MainProcess, signal } from "./main-process.ts";
 import { until } from "./until.ts";
 
