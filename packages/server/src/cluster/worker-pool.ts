@@ -4,7 +4,7 @@
 // err  listen throws StartError where a worker cannot start and another try would not help; all other ends are logged,
 //      with exit code or signal, and the worker is replaced
 
-import { messageOf as textOf } from "@inkling/release-store";
+import { crashReport, messageOf as textOf } from "@inkling/release-store";
 import { processCommand } from "@inkling/release-store/program";
 import { API_COUNTS, makeCounts } from "../api/counts.ts";
 import { StartError } from "../http/start-error.ts";
@@ -34,7 +34,10 @@ const REPORT_WAIT_MS = 500;
 /** Workers drain for 10 s at most. */
 const STOP_MS = 12_000;
 
-type WorkerProcess = Bun.Subprocess<"ignore", "inherit", "inherit">;
+/** What is read of a worker's standard error; the rest is dropped. */
+const MAX_REPORT = 64 * 1024;
+
+type WorkerProcess = Bun.Subprocess<"ignore", "inherit", "pipe">;
 
 /** One worker, and those that replace it. */
 interface Member {
@@ -185,7 +188,8 @@ export class WorkerPool implements Serving {
 
   private spawn(member: Member): WorkerProcess {
     const child = Bun.spawn(processCommand("worker"), {
-      stdio: ["ignore", "inherit", "inherit", this.parts.memory.descriptor], // the last is WORKER_DESCRIPTOR
+      // the last two are WORKER_DESCRIPTOR and LOG_DESCRIPTOR
+      stdio: ["ignore", "inherit", "pipe", this.parts.memory.descriptor, process.stderr.fd],
       serialization: "advanced",
       env: { ...this.options.workerEnvironment },
       ipc: (message: FromWorker) => {
@@ -196,7 +200,19 @@ export class WorkerPool implements Serving {
       },
     }) as WorkerProcess;
     child.unref();
+    void this.logCrash(member.slot, child);
     return child;
+  }
+
+  /** A worker logs elsewhere: what it writes to its standard error is no log line, but a crash report of the runtime. */
+  private async logCrash(slot: WorkerSlot, { pid, stderr }: WorkerProcess): Promise<void> {
+    const decoder = new TextDecoder();
+    let text = "";
+    for await (const chunk of stderr) {
+      if (text.length < MAX_REPORT) text += decoder.decode(chunk, { stream: true });
+    }
+    const report = crashReport(text);
+    if (text.trim() !== "") this.parts.log.error("worker-crashed", { worker: slot, pid, report });
   }
 
   private optionsOf(slot: WorkerSlot) {
