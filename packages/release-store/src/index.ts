@@ -6,6 +6,7 @@ export * from "./channel/host-report.ts";
 export * from "./channel/location.ts";
 export * from "./channel/report.ts";
 export * from "./channel/server-id.ts";
+export * from "./crash-report.ts";
 export * from "./error-message.ts";
 export * from "./feeds-report.ts";
 export * from "./file-stamp.ts";

@@ -81,6 +81,7 @@ const THEIRS: Partial<Record<ProblemCode, readonly [code: string, status: number
   KEY_EXPIRED: ["AUTHORIZATION_INVALID", 401],
   SCOPE_REQUIRED: ["PERMISSION_REQUIRED", 402],
   SOURCE_NOT_ALLOWED: ["PERMISSION_REQUIRED", 402],
+  CALLER_UNKNOWN: ["PERMISSION_REQUIRED", 402],
   QUOTA_EXCEEDED: ["INSUFFICIENT_FUNDS", 402],
 };
 /** About another method than GET: as everywhere. */
