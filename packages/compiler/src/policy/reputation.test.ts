@@ -12,6 +12,7 @@ import { FEEDS } from "../catalog/feeds.ts";
 import { GUARD_FEEDS } from "../catalog/guard-feeds.ts";
 import { parseNetworks } from "../parse/index.ts";
 import { ALL_FLAGS, IS_ABUSER, IS_PROXY, IS_TOR_EXIT } from "./flags.ts";
+import { EXACT_GUARD_BITS } from "./guards.ts";
 import {
   boundaries,
   evidenceAt,
@@ -28,6 +29,10 @@ import {
   widthOf,
 } from "./oracle.testing.ts";
 import { type Judgement, judgeNetworks } from "./reputation.ts";
+
+const YIELDS = "is_tor_exit stays: a Tor list names this very address, and this network is wide";
+/** On Tor's lists, in 172.224.0.0/12 of Akamai's warning list. */
+const EXITS_IN_WIDE = ["172.232.209.254", "172.232.219.78", "172.234.228.174", "172.234.92.148"];
 
 const PACKAGE = join(import.meta.dir, "../..");
 
@@ -301,10 +306,14 @@ describe("judgeNetworks", () => {
       const { family, at } = pointOf(parsePrefix(universe.split("/")[0]!)!.address);
       const width = widthOf(family);
       const size = 1 << Number(width - BigInt(universe.split("/")[1]!));
-      const network = fc.tuple(fc.nat(size - 1), fc.nat(6)).map(([offset, shift]) => {
-        const start = ((at + BigInt(offset)) >> BigInt(shift)) << BigInt(shift);
-        return parsePrefix(`${show({ family, at: start })}/${width - BigInt(shift)}`)!;
-      });
+      const around = (point: bigint, shift: bigint) =>
+        parsePrefix(`${show({ family, at: (point >> shift) << shift })}/${width - shift}`)!;
+      const network = fc
+        .tuple(fc.nat(size - 1), fc.nat(6))
+        .map(([offset, shift]) => around(at + BigInt(offset), BigInt(shift)));
+      // The universe, and so much around it that exact entries of Tor lists count against it.
+      const wide = fc.constant(around(at, family === 4 ? 12n : 84n));
+      const guarded = fc.oneof({ weight: 7, arbitrary: network }, { weight: 1, arbitrary: wide });
       const some = fc.array(network, { maxLength: 5 });
       const feeds: [string, NetworkSubject][] = [
         ["ipsum-3", "is_abuser"],
@@ -332,7 +341,7 @@ describe("judgeNetworks", () => {
       ];
       const guards = fc.tuple(
         ...kinds.map((kind) =>
-          fc.array(network, { maxLength: 1 }).map((networks) => ({ ...guard(kind), networks })),
+          fc.array(guarded, { maxLength: 1 }).map((networks) => ({ ...guard(kind), networks })),
         ),
       );
       const seen = new Set<number>();
@@ -352,6 +361,32 @@ describe("judgeNetworks", () => {
       );
       expect(seen.size).toBe(8); // every set of flags was met
     });
+});
+
+describe("a Tor list against a guard", () => {
+  const flagsAt = (text: string, ...claims: NetworkClaims[]) =>
+    valueAt(judgeNetworks(claims).flags, pointOf(parsePrefix(text)!.address));
+  const kinds: GuardKind[] = ["cdn-operator", "crawler", "public-resolver"];
+  test.each([
+    ["an exact entry against a /23", "20.0.0.1", ["20.0.0.1"], ["20.0.0.0/23"], IS_TOR_EXIT],
+    ["an exact entry against a /24", "20.0.0.1", ["20.0.0.1"], ["20.0.0.0/24"], 0],
+    ["an exact entry against a /23 and a /24 in it", "20.0.0.1", ["20.0.0.1"], ["20.0.0.0/23", "20.0.0.0/24"], 0],
+    ["a network of exits against a /12", "20.0.0.1", ["20.0.0.0/31"], ["20.0.0.0/12"], 0],
+    ["IPv6: an exact entry against a /47", "2a00::1", ["2a00::1"], ["2a00::/47"], IS_TOR_EXIT],
+    ["IPv6: an exact entry against a /48", "2a00::1", ["2a00::1"], ["2a00::/48"], 0],
+    ["IPv6: a /127 of exits against a /32", "2a00::1", ["2a00::/127"], ["2a00::/32"], 0],
+  ])("%s", (_, address, exits, guarded, want) => {
+    for (const kind of kinds)
+      expect(flagsAt(address, claim("tor", "is_tor_exit", ...exits), guard(kind, ...guarded))).toBe(want);
+  });
+  test("the other flags stay removed, and nobody else's entry counts", () => {
+    const wide = guard("cdn-operator", "20.0.0.0/12");
+    const others = [claim("vpns", "is_proxy", "20.0.0.1"), claim("criminals", "is_abuser", "20.0.0.1")];
+    expect(flagsAt("20.0.0.1", ...others, wide)).toBe(0);
+    expect(flagsAt("20.0.0.1", ...others, wide, claim("tor", "is_tor_exit", "20.0.0.1"))).toBe(IS_TOR_EXIT);
+    const two = guard("public-resolver", "20.0.0.0/24");
+    expect(flagsAt("20.0.0.1", wide, two, claim("tor", "is_tor_exit", "20.0.0.1"))).toBe(0);
+  });
 });
 
 describe("evidence", () => {
@@ -386,6 +421,29 @@ describe("evidence", () => {
         ["vpns", "vpn", "20.0.0.0/16", "sets", "is_proxy"],
         ["of-mail-sender", "mail-sender", "20.0.0.0/24", "removes", "is_proxy"],
         ["z", "relay", "20.0.0.0/31", "removes", "is_proxy"],
+      ],
+    },
+    {
+      name: "a wide guard that leaves an exit to the list that names it, and one that also removes another flag",
+      claims: [
+        { ...guard("cdn-operator", "20.0.0.0/12"), feed: "a" },
+        { ...guard("crawler", "20.0.0.0/20"), feed: "b" },
+        claim("vpns", "is_proxy", "20.0.0.0/16"),
+        claim("tor", "is_tor_exit", "20.0.0.1"),
+      ],
+      want: [
+        ["tor", "tor_exit", "20.0.0.1/32", "sets", "is_tor_exit"],
+        ["vpns", "vpn", "20.0.0.0/16", "sets", "is_proxy"],
+        ["a", "cdn-operator", "20.0.0.0/12", "removes", "is_proxy", YIELDS],
+        ["b", "crawler", "20.0.0.0/20", "removes", "is_proxy", YIELDS],
+      ],
+    },
+    {
+      name: "of a wide guard that only leaves the exit a label is left, with the rule",
+      claims: [guard("cdn-operator", "20.0.0.0/12"), claim("tor", "is_tor_exit", "20.0.0.1")],
+      want: [
+        ["tor", "tor_exit", "20.0.0.1/32", "sets", "is_tor_exit"],
+        ["of-cdn-operator", "cdn-operator", "20.0.0.0/12", "label", "", YIELDS],
       ],
     },
     {
@@ -624,13 +682,27 @@ describeWith(
 
     const listed = (file: string) =>
       (JSON.parse(readFileSync(join(VECTORS, "guards", file), "utf8")) as { list: string[] }).list;
-    /** Networks of a never-flag list of which any address is flagged. */
+    /** Networks of a never-flag list of which any address is flagged; exits that a wide guard leaves are counted below. */
     const flaggedOf = (file: string, { flags }: Judgement) =>
       listed(file).filter((text) => {
         const prefix = parsePrefix(text);
         if (prefix === undefined) throw new Error(`${file}: ${text}`);
-        return anyFlag(flags, prefix) !== 0;
+        const isWide = prefix.bits < EXACT_GUARD_BITS[prefix.address.family];
+        return (anyFlag(flags, prefix) & (isWide ? ~IS_TOR_EXIT : ALL_FLAGS)) !== 0;
       });
+    test("Tor exits in wide networks of never-flag lists: four, each named by Tor's own lists", () => {
+      const wide = files.flatMap((file) =>
+        listed(file)
+          .map((text) => parsePrefix(text)!)
+          .filter(({ address, bits }) => bits < EXACT_GUARD_BITS[address.family]),
+      );
+      const members = new Members(wide);
+      const exits = claims
+        .filter(({ subject }) => subject === "is_tor_exit")
+        .flatMap((claim) => claim.networks.map((network) => pointOf(network.address)))
+        .filter((point) => members.has(point) && (valueAt(withLists.flags, point) & IS_TOR_EXIT) !== 0);
+      expect([...new Set(exits.map(show))].sort()).toEqual(EXITS_IN_WIDE);
+    });
 
     // docs/policy.md, Limits, has the reasons. Without the feeds public-dns-*: 81 resolvers in networks of VPN providers
     // and of criminals.
