@@ -1,7 +1,16 @@
 // What a load stores, and what its report, visible to every key, contains.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Feed } from "../catalog/feed.ts";
@@ -181,6 +190,26 @@ describe("a mirror's user and password", () => {
     } finally {
       await server.stop(true);
     }
+  });
+});
+
+describe("the age of a file in a mirror", () => {
+  const days = (count: number) => new Date(Date.now() - count * DAY_MS);
+  const stated = (date: Date) => `# Last updated: ${date.toISOString()}\n${LIST}`;
+  test.each([
+    ["its own date decides, not that of the file", stated(days(15)), days(0), "expired"],
+    ["also where the file has an older time, as cp -p and rsync -a leave it", stated(days(0)), days(800), "loaded"],
+    ["without a date of its own: when it was put there", LIST, days(0), "loaded"],
+    ["the same, long ago", LIST, days(15), "expired"],
+  ] as const)("%s", async (_, body, modified, state) => {
+    const file = join(root, "mirror", `${TOR.id}.txt`);
+    writeFileSync(file, body);
+    utimesSync(file, modified, modified);
+    const { report, content } = await load(join(root, "mirror"));
+    expect(report.state).toBe(state);
+    expect(content().networks?.length ?? 0).toBe(state === "loaded" ? 1 : 0);
+    if (state === "loaded") expect(report.error).toBeUndefined();
+    else expect(report.error).toMatch(/ more than 14 days (ago|old): its claims are dropped$/);
   });
 });
 

@@ -122,10 +122,8 @@ function requireGood({ feed, options, state, kept }: Load, copy: FeedCopy, read:
   return used;
 }
 
-/** The operator vouches for copies from the mirror. */
 function ageOfCopy(feed: Feed, copy: FeedCopy, publishedAt: Date | undefined, now: Date): Age {
-  const vouched = (copy.keptFrom ?? copy.source) === "mirror";
-  return ageOf(feed, { confirmedAt: copy.fetchedAt, publishedAt, vouched }, now);
+  return ageOf(feed, { confirmedAt: copy.fetchedAt, publishedAt }, now);
 }
 
 /** Whether the last good copy is missing or damaged and its source was skipped as not due. */
