@@ -266,13 +266,13 @@ function writeSegment(
   dataDir: string,
   kind: SegmentKind,
   parts: readonly LoadedFeed[],
-  { emit }: BuildEffects,
+  effects: BuildEffects,
 ): Written {
-  emit({ type: "progress", step: `building ${kind}`, done: 0 });
+  effects.emit({ type: "progress", step: `building ${kind}`, done: 0 });
   const meta = {
     feeds: parts.filter(isLoaded).map(({ report }) => ({ id: report.id, sha256: report.sha256 })),
   };
-  const { sections, flagged } = MAKERS[kind](parts, emit);
+  const { sections, flagged } = MAKERS[kind](parts, effects);
   return { ...writeSegmentFile(dataDir, segmentChunks(kind, sections, meta)), flagged };
 }
 

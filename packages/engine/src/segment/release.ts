@@ -4,7 +4,9 @@
 // out  Release
 // err  zod's, listing every member at fault
 //
-// The id is made from content alone (segments and feeds, not times), so the same inputs give the same id.
+// The id is made from content alone (segments and feeds, not times). A build uses the segments of the release before
+// while their inputs are the same, so that the same inputs give the same id; an email segment that is made elsewhere from
+// them has other keys (domain-hash.ts).
 
 import { z } from "zod";
 import type { SegmentKind } from "./segment.ts";
