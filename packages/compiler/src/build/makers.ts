@@ -33,10 +33,11 @@ interface Effects {
   readonly chance: () => number;
 }
 
-interface Made {
+/** What the policy decided, for the gate of the release. */
+export type Decided = Pick<Release, "flagged" | "disposable">;
+
+interface Made extends Decided {
   readonly sections: readonly SectionData[];
-  /** What the policy flags. */
-  readonly flagged?: Release["flagged"];
 }
 
 /** Given the feeds that belong to the segment (parts.ts), in the order of the feed table. */
@@ -123,7 +124,8 @@ function makeEmail(parts: readonly LoadedFeed[], { emit, chance }: Effects): Mad
   const claims = parts.flatMap((loaded): DomainClaims | [] => loaded.content().domains ?? []);
   const verdicts = judgeDomains(claims);
   for (const conflict of verdicts.conflicts) emit({ type: "conflict", ...conflict });
-  return { sections: emailSections(verdicts.disposable, domainEvidence(claims, verdicts), chance) };
+  const sections = emailSections(verdicts.disposable, domainEvidence(claims, verdicts), chance);
+  return { sections, disposable: verdicts.disposable.size };
 }
 
 function makeNetwork(parts: readonly LoadedFeed[], { emit }: Effects): Made {

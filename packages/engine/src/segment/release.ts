@@ -114,6 +114,8 @@ export const release = z.object({
   feeds: z.array(feedReport),
   /** By flag; absent without a reputation segment, and in older releases. */
   flagged: z.record(z.string(), flaggedSpace).optional(),
+  /** How many domains are disposable; absent without an email segment, and in older releases. */
+  disposable: z.number().int().nonnegative().optional(),
   /** Answers without any loaded feed: unknown, not "no". */
   missing: z.array(z.enum(ANSWERS)),
   /** Answers made from fallbacks alone, and why, for the operator. */
