@@ -82,7 +82,10 @@ export function smallRelease(
   const segments = {
     geo: write("geo", geo.sections),
     reputation: write("reputation", reputationSections(judgement)),
-    email: write("email", emailSections(new Map([[smallDomain(n), [smallDomain(n)]]]))),
+    email: write(
+      "email",
+      emailSections(new Map([[smallDomain(n), [smallDomain(n)]]]), new Map(), () => 0.5),
+    ),
     ...(withNetwork && { network: write("network", smallNetworks()) }),
   };
   const content: Omit<Release, "id"> = {
