@@ -91,8 +91,11 @@ async function fill(host: Host): Promise<{ plain: string; limited: string; revok
     const revoked = await make({ name: "old" });
     await store.revokeKey(revoked.key.id);
     await store.rotateKey(limited.key.id, Date.now() + 60_000);
-    await store.adminToken.create("ada");
-    await store.overrides.put([flagged("81.2.69.142"), flagged("2a02:8010::1", "a second\nline")], "ada");
+    await store.adminToken.create({ actor: "ada", way: "cli" });
+    await store.overrides.put([flagged("81.2.69.142"), flagged("2a02:8010::1", "a second\nline")], {
+      actor: "ada",
+      way: "cli",
+    });
     const days = Array.from({ length: 1_203 }, (_, i) => new Date(i * 86_400_000).toISOString().slice(0, 10));
     await store.usage.add({
       recorder: "test",
@@ -148,7 +151,7 @@ describe.each(KINDS)("a backup of %s", (from) => {
     expect((await hashes(target)).sort()).toEqual((await hashes(source)).sort());
     await withStore(target, async (store) => {
       await store.createKey(parseNewKey({ name: "next" }, Date.now()));
-      await store.overrides.put([flagged("81.2.69.143")], "ada");
+      await store.overrides.put([flagged("81.2.69.143")], { actor: "ada", way: "cli" });
       expect((await store.overrides.audit({ limit: 2 })).items.map(({ sequence }) => sequence)).toEqual([
         is.inkling_audit!.length + 3,
         is.inkling_audit!.length + 2,
@@ -210,9 +213,9 @@ describe.each(KINDS)("a restore to %s", (to) => {
       yield { table: "inkling_admin_tokens", rows: [{ hash: "0".repeat(64), created_at: 1 }] };
       throw new Error("made up");
     })();
-    await expect(withStore(target, (store) => store.dump.replace(half, "ada", {}))).rejects.toThrow(
-      "made up",
-    );
+    await expect(
+      withStore(target, (store) => store.dump.replace(half, { actor: "ada", way: "cli" }, {})),
+    ).rejects.toThrow("made up");
     expect(await content(target)).toEqual(before);
   });
 

@@ -28,6 +28,8 @@ export const DATA_FOLDER = {
   channelReport: "channel-report.json",
   serverId: "server-id",
   hosts: "hosts",
+  /** Entries of the audit trail that the database could not take yet. */
+  waitingEntries: "audit-waiting",
   database: "inkling.db",
   segmentFile: (sha256: string) => `segments/${sha256}.seg`,
   /** Says that this file was read in full and found sound (verified.ts). */

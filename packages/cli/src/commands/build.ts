@@ -3,6 +3,7 @@
 import { currentName, messageOf, ReleaseError } from "@inkling/release-store";
 import { ChannelError, PublishStopped } from "@inkling/release-store/channel";
 import { type Command, Option } from "commander";
+import { auditedBy } from "../runtime/audited.ts";
 import { channelOf, openPublisher, renewIfDue, signingKey } from "../runtime/channel.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
@@ -63,7 +64,13 @@ async function keepBuilding(
     info: (event: string, fields?: object) => line("info", event, fields),
     error: (event: string, fields?: object) => line("error", event, fields),
   };
-  live.reloadOnHangUp(stopper, log);
+  live.reloadOnHangUp(stopper, {
+    log,
+    audited: (entry, change) =>
+      auditedBy(settings, entry, change, (reason) =>
+        log.error("audit-waits", { action: entry.action, subject: entry.subject, reason }),
+      ),
+  });
   const publish = async () => {
     const name = currentName(dataDir);
     if (percent === undefined || name === undefined) return;

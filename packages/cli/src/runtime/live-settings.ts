@@ -1,12 +1,12 @@
 // live-settings.ts: the settings that a running server or builder goes by, and SIGHUP, which has them read again.
 //
 // in   flags and variables of the start, credentials and inkling.toml as they are now
-// out  log events: settings-reloaded with what has changed, and what does so only with a restart; settings-refused
+// out  an entry of the audit trail; log events: settings-reloaded with what has changed, and what does so only with a restart; settings-refused
 // err  none: where one setting is wrong, all stay as they are
 
-import type { RunningServer } from "@inkling/server";
-import { type SettingName, tomlKey } from "../config/setting-table.ts";
-import type { LoadedSettings, Settings } from "../config/settings.ts";
+import { type HostEntry, type RunningServer, StoreError } from "@inkling/server";
+import { type SettingName, settingRow, tomlKey } from "../config/setting-table.ts";
+import { type LoadedSettings, plain, type Settings } from "../config/settings.ts";
 import { SettingsError } from "../terminal/errors.ts";
 import type { Stopper } from "../terminal/stop.ts";
 
@@ -28,6 +28,31 @@ const LIVE = [
   "logLevel",
 ] as const satisfies readonly SettingName[];
 
+/** The entry of the audit trail for settings that a server takes over; of a secret only that it changed. */
+export function settingsEntry(
+  actor: string,
+  names: readonly SettingName[],
+  before: Settings,
+  after: Settings,
+): HostEntry {
+  const values = (settings: Settings, secret: string) =>
+    Object.fromEntries(names.map((name) => [tomlKey(name), auditValue(name, settings, secret)]));
+  return {
+    actor,
+    way: "file",
+    action: "settings-changed",
+    subject: "settings",
+    before: values(before, "set"),
+    after: values(after, "changed"),
+  };
+}
+
+function auditValue(name: SettingName, settings: Settings, secret: string): unknown {
+  if (settings[name] === undefined) return null;
+  if (settingRow(name).secret) return secret;
+  return plain(name, settings);
+}
+
 export class LiveSettings {
   /** In force. */
   current: Settings;
@@ -42,16 +67,16 @@ export class LiveSettings {
   /** @param apply called with settings that are in force from now on */
   reloadOnHangUp(
     stopper: Stopper,
-    log: RunningServer["log"],
+    { log, audited }: Pick<RunningServer, "log" | "audited">,
     apply: (settings: Settings) => Promise<void> = async () => {},
   ): void {
     stopper.onHangUp(() => {
-      this.reloading = this.reloading.then(() => this.reload(log, apply));
+      this.reloading = this.reloading.then(() => this.reload({ log, audited }, apply));
     });
   }
 
   private async reload(
-    log: RunningServer["log"],
+    { log, audited }: Pick<RunningServer, "log" | "audited">,
     apply: (settings: Settings) => Promise<void>,
   ): Promise<void> {
     let wanted: Settings;
@@ -65,11 +90,23 @@ export class LiveSettings {
     const names = Object.keys(wanted) as SettingName[];
     const differing = names.filter((name) => !Bun.deepEquals(wanted[name], this.current[name]));
     const isLive = (name: SettingName) => LIVE.some((live) => live === name);
+    const changed = differing.filter(isLive);
     const taken = Object.fromEntries(LIVE.map((name) => [name, wanted[name]]));
-    this.current = { ...this.current, ...taken };
-    await apply(this.current);
+    const next = { ...this.current, ...taken };
+    const take = async () => {
+      this.current = next;
+      await apply(next);
+    };
+    try {
+      if (changed.length === 0) await take();
+      else await audited(settingsEntry("SIGHUP", changed, this.current, next), take);
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      log.error("settings-refused", { problems: [error.message], effect: "all settings stay as they are" });
+      return;
+    }
     log.info("settings-reloaded", {
-      changed: differing.filter(isLive).map(tomlKey),
+      changed: changed.map(tomlKey),
       need_restart: differing.filter((name) => !isLive(name)).map(tomlKey),
     });
   }

@@ -79,7 +79,7 @@ export async function serveUntilStopped(
   const running = await startServer(options);
   const { databaseUrl, adoptKey = "" } = options;
   exitOnFault((error) => running.crash(error, [databaseUrl, adoptKey]));
-  live.reloadOnHangUp(stopper, running.log, (settings) =>
+  live.reloadOnHangUp(stopper, running, (settings) =>
     running.reload(reloadableOptions(settings, mode, watched)),
   );
   const manager = serviceManager(surroundings(env));
