@@ -4,11 +4,12 @@
 // out  an entry of the audit trail; log events: settings-reloaded with what has changed, and what does so only with a restart; settings-refused
 // err  none: where one setting is wrong, all stay as they are
 
-import { type HostEntry, type RunningServer, StoreError } from "@inkling/server";
-import { type SettingName, settingRow, tomlKey } from "../config/setting-table.ts";
-import { type LoadedSettings, plain, type Settings } from "../config/settings.ts";
+import { type RunningServer, StoreError } from "@inkling/server";
+import { type SettingName, tomlKey } from "../config/setting-table.ts";
+import type { LoadedSettings, Settings } from "../config/settings.ts";
 import { SettingsError } from "../terminal/errors.ts";
 import type { Stopper } from "../terminal/stop.ts";
+import { noteSettings, type Role, settingsEntry } from "./known-settings.ts";
 
 /** What a server or its next build takes over; all others are read at a start. */
 const LIVE = [
@@ -28,39 +29,17 @@ const LIVE = [
   "logLevel",
 ] as const satisfies readonly SettingName[];
 
-/** The entry of the audit trail for settings that a server takes over; of a secret only that it changed. */
-export function settingsEntry(
-  actor: string,
-  names: readonly SettingName[],
-  before: Settings,
-  after: Settings,
-): HostEntry {
-  const values = (settings: Settings, secret: string) =>
-    Object.fromEntries(names.map((name) => [tomlKey(name), auditValue(name, settings, secret)]));
-  return {
-    actor,
-    way: "file",
-    action: "settings-changed",
-    subject: "settings",
-    before: values(before, "set"),
-    after: values(after, "changed"),
-  };
-}
-
-function auditValue(name: SettingName, settings: Settings, secret: string): unknown {
-  if (settings[name] === undefined) return null;
-  if (settingRow(name).secret) return secret;
-  return plain(name, settings);
-}
-
 export class LiveSettings {
   /** In force. */
   current: Settings;
+  /** Whose settings they are. */
+  readonly role: Role;
   private readonly read: () => LoadedSettings;
   private reloading = Promise.resolve();
 
-  constructor(settings: Settings, read: () => LoadedSettings) {
+  constructor(settings: Settings, read: () => LoadedSettings, role: Role = settings.port) {
     this.current = settings;
+    this.role = role;
     this.read = read;
   }
 
@@ -96,6 +75,7 @@ export class LiveSettings {
     const take = async () => {
       this.current = next;
       await apply(next);
+      if (changed.length > 0) noteSettings(next, this.role, log);
     };
     try {
       if (changed.length === 0) await take();

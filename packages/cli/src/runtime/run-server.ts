@@ -15,6 +15,7 @@ import { processEnvironment, surroundings, workerEnvironment } from "../config/e
 import type { Settings } from "../config/settings.ts";
 import { serviceManager } from "../terminal/service-manager.ts";
 import type { Context } from "./context.ts";
+import { recordStart } from "./known-settings.ts";
 import type { LiveSettings } from "./live-settings.ts";
 
 /** The log level by default. At a terminal only errors: the banner shows what is well. */
@@ -82,6 +83,7 @@ export async function serveUntilStopped(
   live.reloadOnHangUp(stopper, running, (settings) =>
     running.reload(reloadableOptions(settings, mode, watched)),
   );
+  void recordStart(live.current, live.role, running);
   const manager = serviceManager(surroundings(env));
   manager.ready();
   const work = beside(running);
