@@ -13,6 +13,7 @@ import { MAX_OVERRIDES } from "../packages/server/src/overrides/override.ts";
 import { overrideJson } from "../packages/server/src/overrides/record.ts";
 import { isAdminToken } from "../packages/server/src/store/admin-token.ts";
 import { adoptKey } from "../packages/server/src/store/adopt-key.ts";
+import { auditJson } from "../packages/server/src/store/audit.ts";
 import { Database } from "../packages/server/src/store/database.ts";
 import type { StoreError } from "../packages/server/src/store/error.ts";
 import { MIGRATIONS, migrate } from "../packages/server/src/store/migrations.ts";
@@ -682,6 +683,22 @@ for (const backend of BACKENDS) {
         expect(rows(await store.listKeys())).toEqual(rows([key]));
         expect((await store.overrides.load()).overrides).toEqual([]);
         expect(await store.adminToken.hash()).toBeUndefined();
+      });
+
+      test("entries of versions that recorded no way are kept, their way unknown", async () => {
+        const database = new Database(address);
+        await migrate(database, NOW, MIGRATIONS.slice(0, 6));
+        const old = { sequence: 1, at: NOW, actor: "ada", action: "key-made", subject: "key_old" };
+        await database.run((sql) => sql`INSERT INTO inkling_audit ${sql(old)}`);
+        await database.close();
+        const store = await open();
+        await store.adminToken.create(ADA);
+        const { items } = await store.overrides.audit({ limit: 10 });
+        expect(items.map(({ action, way }) => [action, way])).toEqual([
+          ["admin-token-made", "cli"],
+          ["key-made", undefined],
+        ]);
+        expect(auditJson(items[1]!).way).toBeNull();
       });
 
       test("a running process of the previous version continues when a later one adds columns", async () => {

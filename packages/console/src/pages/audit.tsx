@@ -79,7 +79,7 @@ export function AuditPage() {
         <TextField
           label="Subject"
           type="search"
-          placeholder="id of a key or override, feed"
+          placeholder="key_…, ovr_…, feed"
           onChange={follow("subject")}
         />
       </div>

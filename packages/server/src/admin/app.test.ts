@@ -424,6 +424,18 @@ describe("a switch, while the database cannot take its entry", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
+  test("is in the trail once where the database stored it before it fell silent", async () => {
+    const { store, ask, dataDir, rollBack, stored } = await twoReleases();
+    store.overrides.record = async (...entry) => {
+      await stored(...entry);
+      throw new StoreError("AWAY", "no answer within 5000 ms", "it is tried again");
+    };
+    expect((await rollBack()).status).toBe(200);
+    expect(readdirSync(join(dataDir, "audit-waiting"))).toHaveLength(1);
+    store.overrides.record = stored;
+    expect((await ask("GET", "audit?action=release-rolled-back")).document.entries).toHaveLength(1);
+  });
+
   test("is refused where it can neither be stored nor kept", async () => {
     const { dataDir, current, rollBack } = await twoReleases();
     writeFileSync(join(dataDir, "audit-waiting"), "a file is in the way");
@@ -443,6 +455,35 @@ describe("a switch, while the database cannot take its entry", () => {
       { action: "release-rolled-back" },
     ]);
   });
+});
+
+test("feeds that came, changed and went away are those that changed between two releases", async () => {
+  const dataDir = temporaryFolder();
+  const feed = (id: string, sha256: string | undefined, entries: number) => ({
+    id,
+    sets: "is_abuser",
+    source: "mirror" as const,
+    state: "loaded" as const,
+    entries,
+    licence: "CC0",
+    ...(sha256 !== undefined && { sha256: sha256.repeat(64) }),
+  });
+  const before = [
+    feed("same", "a", 1),
+    feed("changed", "b", 2),
+    feed("gone", "c", 3),
+    feed("lost", undefined, 0),
+  ];
+  smallRelease(dataDir, 1, [], before);
+  smallRelease(dataDir, 2, [], [feed("same", "a", 1), feed("changed", "d", 4), feed("new", "e", 5)]);
+  const { ask } = await adminServer({ dataDir });
+  const { releases } = (await ask("GET", "data/releases")).document;
+  expect(releases[0].feeds_changed).toEqual([
+    { feed: "changed", entries_before: 2, entries: 4 },
+    { feed: "new", entries_before: 0, entries: 5 },
+    { feed: "gone", entries_before: 3, entries: 0 },
+  ]);
+  expect(releases[1].feeds_changed).toBeNull();
 });
 
 test("audit filters: each by itself, together, and page by page", async () => {

@@ -156,7 +156,7 @@ export class OverrideStore {
 
   /**
    * Adds an entry about what this store does not hold.
-   * @param at epoch ms of an entry that had to wait (waiting-entries.ts): one that is there already is not added again
+   * @param at epoch ms of its change (waiting-entries.ts): an entry that is there already is not added again
    */
   async record(entry: NewAuditEntry, at?: number): Promise<void> {
     await this.tables.write(async (tx) => {

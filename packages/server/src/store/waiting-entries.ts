@@ -58,14 +58,15 @@ async function recordOrKeep(
   onWaiting: (reason: string) => void,
 ): Promise<void> {
   const entry = { ...rest, after: { ...after, host: hostname() } };
+  // The same time for both: a database that falls silent may have stored the entry.
+  const at = Date.now();
   try {
-    await trail.record(entry);
+    await trail.record(entry, at);
   } catch (error) {
     if (!(error instanceof StoreError) || error.code !== "AWAY") throw error;
     try {
       const folder = join(dataDir, DATA_FOLDER.waitingEntries);
       makeFolder(folder);
-      const at = Date.now();
       replaceJson(join(folder, `${at}-${crypto.randomUUID()}.json`), { at, ...entry });
     } catch (fault) {
       const message = `${error.message}; and nothing can be kept in the data folder: ${messageOf(fault)}`;
