@@ -38,7 +38,7 @@ beforeAll(async () => {
   for (const n of [1, 2, 3]) files.push(smallRelease(dataDir, n).files[1]!);
   const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
   const store = await openStore(databaseUrl);
-  token = (await store.adminToken.create("test"))!;
+  token = (await store.adminToken.create({ actor: "test", way: "cli" }))!;
   await store.close();
   const preload = `${processes}.ts`;
   const line = "process.argv[1].split('/').at(-1) + ' ' + process.env.TZ + '\\n'";

@@ -1,6 +1,7 @@
 // `inkling backup` and `inkling restore`: round trips of both databases, archives that are not good, running servers.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
@@ -91,8 +92,11 @@ async function fill(host: Host): Promise<{ plain: string; limited: string; revok
     const revoked = await make({ name: "old" });
     await store.revokeKey(revoked.key.id);
     await store.rotateKey(limited.key.id, Date.now() + 60_000);
-    await store.adminToken.create("ada");
-    await store.overrides.put([flagged("81.2.69.142"), flagged("2a02:8010::1", "a second\nline")], "ada");
+    await store.adminToken.create({ actor: "ada", way: "cli" });
+    await store.overrides.put([flagged("81.2.69.142"), flagged("2a02:8010::1", "a second\nline")], {
+      actor: "ada",
+      way: "cli",
+    });
     const days = Array.from({ length: 1_203 }, (_, i) => new Date(i * 86_400_000).toISOString().slice(0, 10));
     await store.usage.add({
       recorder: "test",
@@ -148,7 +152,7 @@ describe.each(KINDS)("a backup of %s", (from) => {
     expect((await hashes(target)).sort()).toEqual((await hashes(source)).sort());
     await withStore(target, async (store) => {
       await store.createKey(parseNewKey({ name: "next" }, Date.now()));
-      await store.overrides.put([flagged("81.2.69.143")], "ada");
+      await store.overrides.put([flagged("81.2.69.143")], { actor: "ada", way: "cli" });
       expect((await store.overrides.audit({ limit: 2 })).items.map(({ sequence }) => sequence)).toEqual([
         is.inkling_audit!.length + 3,
         is.inkling_audit!.length + 2,
@@ -158,6 +162,51 @@ describe.each(KINDS)("a backup of %s", (from) => {
 });
 
 describe.each(KINDS)("a restore to %s", (to) => {
+  test("of an archive whose audit entries have no way", async () => {
+    const source = await FRESH[to]();
+    await fill(source);
+    const archive = join(temporaryFolder(), "inkling.backup");
+    expect((await inkling(source, "backup", archive)).code).toBe(0);
+    // As the previous version wrote it.
+    const [header, ...lines] = gunzipSync(readFileSync(archive)).toString().trimEnd().split("\n");
+    const { tables, ...rest } = JSON.parse(header!);
+    const at = tables.inkling_audit.indexOf("way");
+    tables.inkling_audit.splice(at, 1);
+    const older = lines.slice(0, -1).map((line) => {
+      const page = JSON.parse(line);
+      if (page.table === "inkling_audit") for (const row of page.rows) row.splice(at, 1);
+      return JSON.stringify(page);
+    });
+    const text = `${[JSON.stringify({ ...rest, tables }), ...older].join("\n")}\n`;
+    const { end } = JSON.parse(lines.at(-1)!);
+    const sha256 = createHash("sha256").update(text).digest("hex");
+    const last = `${JSON.stringify({ end: { ...end, sha256 } })}\n`;
+    writeFileSync(archive, gzipSync(text + last));
+    const target = await FRESH[to]();
+    expect(await inkling(target, "restore", archive)).toMatchObject({ code: 0 });
+    const ways = (await content(target)).inkling_audit!.map(({ way }) => way);
+    expect(ways.length).toBeGreaterThan(5);
+    expect(new Set(ways.slice(0, -1))).toEqual(new Set([null]));
+    expect(ways.at(-1)).toBe("cli");
+  });
+
+  test("where there is an audit trail alone needs no --force, and keeps it", async () => {
+    const [source, target] = [await FRESH[to](), await FRESH[to]()];
+    await fill(source);
+    const archive = join(temporaryFolder(), "inkling.backup");
+    expect((await inkling(source, "backup", archive)).code).toBe(0);
+    const entry = {
+      action: "feed-disabled",
+      subject: "ipsum-3",
+      before: undefined,
+      after: undefined,
+    } as const;
+    await withStore(target, (store) => store.overrides.record({ ...entry, actor: "ada", way: "cli" }));
+    const ran = await inkling(target, "restore", archive, "--json");
+    expect(ran).toMatchObject({ code: 0 });
+    expect(existsSync(JSON.parse(ran.out).before)).toBe(true);
+  });
+
   let archive: string;
   let token: string;
   beforeAll(async () => {
@@ -210,9 +259,9 @@ describe.each(KINDS)("a restore to %s", (to) => {
       yield { table: "inkling_admin_tokens", rows: [{ hash: "0".repeat(64), created_at: 1 }] };
       throw new Error("made up");
     })();
-    await expect(withStore(target, (store) => store.dump.replace(half, "ada", {}))).rejects.toThrow(
-      "made up",
-    );
+    await expect(
+      withStore(target, (store) => store.dump.replace(half, { actor: "ada", way: "cli" }, {})),
+    ).rejects.toThrow("made up");
     expect(await content(target)).toEqual(before);
   });
 

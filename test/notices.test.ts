@@ -56,7 +56,7 @@ test.concurrent.each([1, 2])(
     const { key, token } = await issue(store);
     for (const server of hosts) await until(async () => (await server.status(token)) === 200);
     for (const server of hosts) expect(await server.isAbuser(token)).toBe(false);
-    await store.overrides.put([FLAG_ADDRESS], "test");
+    await store.overrides.put([FLAG_ADDRESS], { actor: "test", way: "cli" });
     for (const server of hosts) await until(async () => await server.isAbuser(token));
     await store.revokeKey(key.id);
     for (const server of hosts) await until(async () => (await server.status(token)) === 401);

@@ -7,6 +7,7 @@ import { api } from "./api.ts";
 import { Button, Linked, RelativeTime } from "./components/basics.tsx";
 import { ThemeChoice } from "./components/theme-choice.tsx";
 import { type Loading, useLoad, useRoute } from "./hooks.ts";
+import { AuditPage } from "./pages/audit.tsx";
 import { DataPage } from "./pages/data/data.tsx";
 import { HostsPage } from "./pages/hosts.tsx";
 import { KeysPage } from "./pages/keys/keys.tsx";
@@ -22,6 +23,7 @@ const PAGES = [
   { id: "traffic", title: "Traffic", Page: TrafficPage },
   { id: "hosts", title: "Hosts", Page: HostsPage },
   { id: "overrides", title: "Overrides", Page: OverridesPage },
+  { id: "audit", title: "Audit", Page: AuditPage },
 ];
 
 async function loadStatus(signal: AbortSignal) {

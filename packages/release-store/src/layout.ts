@@ -30,6 +30,10 @@ export const DATA_FOLDER = {
   channelReport: "channel-report.json",
   serverId: "server-id",
   hosts: "hosts",
+  /** Entries of the audit trail that the database could not take yet. */
+  waitingEntries: "audit-waiting",
+  /** The settings that the server of this port, or the builder, went by last. */
+  knownSettings: (role: string) => `settings/${role}.json`,
   database: "inkling.db",
   segmentFile: (sha256: string) => `segments/${sha256}.seg`,
   /** Says that this file was read in full and found sound (verified.ts). */

@@ -6,7 +6,7 @@ import { DATA_FOLDER, PRIVATE_FILE, replaceFile } from "@inkling/release-store";
 import { openStore, type Store } from "@inkling/server";
 import type { Command } from "commander";
 import type { LoadedSettings, Settings } from "../config/settings.ts";
-import { userName } from "../config/user.ts";
+import { cliActor } from "../config/user.ts";
 import {
   type Backup,
   type BackupFile,
@@ -27,6 +27,7 @@ const DATA_FILES = [DATA_FOLDER.feedChoice, DATA_FOLDER.channel] as const;
 /** The name of the settings file in an archive. */
 const SETTINGS_FILE = "inkling.toml";
 const OWNER_ONLY = 0o600;
+const TRAIL = "inkling_audit";
 /** A backup or restore is one transaction. */
 const TIMEOUT_MS = 600_000;
 
@@ -89,19 +90,22 @@ Examples:
     const target = filesToWrite(settings, backup.files);
     ensureWritable(settings.dataDir); // before the database changes
     const kept = await withStore(settings, async (store) => {
-      const isEmpty = (await store.dump.isEmpty()) && !target.some(({ isThere }) => isThere);
-      if (!isEmpty && flags.force !== true) {
+      const filled = await store.dump.filled();
+      const isThere = target.some((file) => file.isThere);
+      // An audit trail alone, as `data update` leaves it, needs no --force, but is kept.
+      if ((isThere || filled.some((table) => table !== TRAIL)) && flags.force !== true) {
         throw new CliError(
           `there is something in ${store.label} or ${settings.dataDir} already`,
           "`--force` replaces it, and keeps it as a backup in the data folder",
         );
       }
-      if (isEmpty) return undefined;
+      if (!isThere && filled.length === 0) return undefined;
       const before = freeName(join(settings.dataDir, `${basename(path)}.before`));
       await makeBackup(before, call, context.version);
       return before;
     });
-    const about = { made_at: backup.madeAt, sha256: backup.sha256, rows: backup.rows };
+    const files = target.map(({ name }) => name);
+    const about = { made_at: backup.madeAt, sha256: backup.sha256, rows: backup.rows, files };
     await withLongStore(settings, (store) => replaceFrom(path, store, about));
     for (const { path, text } of target) write(path, text, PRIVATE_FILE);
     if (toml !== undefined) write(toml.path, toml.text, OWNER_ONLY);
@@ -141,7 +145,7 @@ async function replaceFrom(path: string, store: Store, about: unknown): Promise<
       throw error;
     }
   };
-  await store.dump.replace(rows(), userName(), about).catch((error) => {
+  await store.dump.replace(rows(), cliActor(), about).catch((error) => {
     throw fault ?? error;
   });
 }

@@ -26,6 +26,7 @@ import {
 import { type Command, Option } from "commander";
 import { variableName } from "../config/setting-table.ts";
 import type { Settings } from "../config/settings.ts";
+import { audited } from "../runtime/audited.ts";
 import { channelOf, openPublisher, trustedKeys, withChannel } from "../runtime/channel.ts";
 import { addAction, type Flags, type Result } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
@@ -128,7 +129,11 @@ Examples:
           EXIT.usage,
         );
       }
-      return done(await changed("nothing was sent", () => publisher(settings, context).sendAgain(dataDir)));
+      return done(
+        await changed("nothing was sent", () =>
+          publisher(settings, context, "channel-published").sendAgain(dataDir),
+        ),
+      );
     }
     const name = release ?? requireCurrentName(dataDir);
     const percent = percentOf(flags.percent);
@@ -139,7 +144,7 @@ Examples:
       throw new CliError(`there is no release ${name} in ${dataDir}`, hint);
     }
     const statement = await changed("nothing was published", () =>
-      publisher(settings, context).publish(dataDir, name, percent, flags.force === true),
+      publisher(settings, context, "channel-published").publish(dataDir, name, percent, flags.force === true),
     );
     if (statement.percent !== percent) {
       warn(
@@ -189,7 +194,7 @@ const WATCH_SECONDS = 120;
 async function promote(settings: Settings, context: Context, flags: Flags): Promise<Result> {
   const percent = percentOf(flags.percent);
   const seconds = flags.watch === undefined ? undefined : secondsOf(flags.watch);
-  const publishing = publisher(settings, context, flags.force === true, seconds);
+  const publishing = publisher(settings, context, "channel-promoted", flags.force === true, seconds);
   const [before, statement] = await changed("nothing was promoted", async () => [
     await publishing.read(),
     await publishing.promote(percent),
@@ -268,7 +273,11 @@ function addRollback(channel: Command, context: Context): void {
       "\nExamples:\n  inkling channel rollback\n  inkling channel rollback 20260601T043000000Z-0123456789ab",
     );
   addAction(command, context, PUBLISH_SETTINGS, async ({ settings }, release?: string) =>
-    done(await changed("nothing was rolled back", () => publisher(settings, context).rollback(release))),
+    done(
+      await changed("nothing was rolled back", () =>
+        publisher(settings, context, "channel-rolled-back").rollback(release),
+      ),
+    ),
   );
 }
 
@@ -336,7 +345,13 @@ function publicKeyIn(path: string): string {
  * @param isForced whatever servers report
  * @param seconds how long to wait for their reports before the share is raised
  */
-function publisher(settings: Settings, context: Context, isForced = false, seconds = 0) {
+function publisher(
+  settings: Settings,
+  context: Context,
+  action: "channel-published" | "channel-promoted" | "channel-rolled-back",
+  isForced = false,
+  seconds = 0,
+) {
   const { terminal } = context;
   const onRaise = async (before: Statement) => {
     const rollout = await watched(settings, context, before, seconds).catch(async (error) => {
@@ -353,10 +368,17 @@ function publisher(settings: Settings, context: Context, isForced = false, secon
   };
   return openPublisher(settings, context, {
     ...(!isForced && { onRaise }),
+    audited: (before, after, change) => {
+      const entry = { action, subject: after.channel, before: before && rolledOut(before) };
+      return audited(settings, terminal, { ...entry, after: rolledOut(after) }, change);
+    },
     onUpload: (path, bytes) => terminal.err(`  sending ${path} (${formatBytes(bytes)})\n`),
     onWarning: (message) => warn(terminal, message),
   });
 }
+
+/** For the audit trail. */
+const rolledOut = ({ version, release, percent }: Statement) => ({ version, release: release.name, percent });
 
 function named(settings: Settings, name: string | undefined): Settings {
   if (name === undefined) return settings;

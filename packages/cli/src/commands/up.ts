@@ -5,6 +5,7 @@ import { findUsable, openRelease, openServable } from "@inkling/release-store";
 import { HAS_SEEDS } from "@inkling/release-store/program";
 import type { Command } from "commander";
 import { type Settings, shown } from "../config/settings.ts";
+import { cliActor } from "../config/user.ts";
 import { banner } from "../runtime/banner.ts";
 import { build, mayFetch, mayFindNewer } from "../runtime/build.ts";
 import { addAction } from "../runtime/command.ts";
@@ -89,7 +90,7 @@ async function keysOf(settings: Settings): Promise<KeysOf> {
     // Operators with a key of their own need none of ours, and no secret in what may be a container's log.
     const isTrial = settings.apiKey === undefined;
     const made = isTrial ? await makeFirstKeys(store, settings.dataDir) : undefined;
-    const adminToken = isTrial ? await store.adminToken.create("inkling up") : undefined;
+    const adminToken = isTrial ? await store.adminToken.create(cliActor("inkling up")) : undefined;
     return { made, ...(await countKeys(store, Date.now())), adminToken };
   });
 }

@@ -28,6 +28,11 @@ export class Updates {
     return this.requested;
   }
 
+  /** Are all feeds being fetched, or about to be? */
+  get isUnderWay(): boolean {
+    return this.requested || this.running === "all";
+  }
+
   get state(): UpdateState {
     const { requested, running, last } = this;
     return { asked: requested, running: running !== undefined, last };
@@ -35,7 +40,7 @@ export class Updates {
 
   /** @returns false where all feeds are being fetched, or about to be */
   request(): boolean {
-    if (this.requested || this.running === "all") return false;
+    if (this.isUnderWay) return false;
     this.requested = true;
     return true;
   }
@@ -64,5 +69,10 @@ export class Updates {
 const now = () => new Date().toISOString();
 
 export function dataActions(updates: Updates): DataActions {
-  return { feeds: FACTS, update: () => updates.state, updateNow: () => updates.request() };
+  return {
+    feeds: FACTS,
+    update: () => updates.state,
+    isRequested: () => updates.isUnderWay,
+    updateNow: () => updates.request(),
+  };
 }

@@ -15,6 +15,7 @@ import {
   readKeySnapshot,
   type Store,
 } from "@inkling/server";
+import { cliActor } from "../config/user.ts";
 
 const OWNER_ONLY = 0o600;
 
@@ -33,7 +34,7 @@ export async function makeFirstKeys(
 ): Promise<FirstKeys | undefined> {
   if ((await store.listKeys()).length > 0 || knowsKeys(dataDir)) return undefined;
   const make = async (name: string, mode: KeyMode) =>
-    (await store.createKey(parseNewKey({ name, mode }, Date.now()), undefined, "inkling up")).token;
+    (await store.createKey(parseNewKey({ name, mode }, Date.now()), undefined, cliActor("inkling up"))).token;
   return { live: await make("first key", "live"), sandbox: await make("first sandbox key", "test") };
 }
 

@@ -52,6 +52,12 @@ export interface PublisherOptions {
   readonly onUpload?: (path: string, bytes: number) => void;
   /** Called before more servers are given the release of the channel; what it throws leaves the channel as it is. */
   readonly onRaise?: (before: Statement) => Promise<void>;
+  /** Records a change, and calls `change` then. */
+  readonly audited?: (
+    before: Statement | undefined,
+    after: Statement,
+    change: () => Promise<void>,
+  ) => Promise<void>;
   /** What could not be tidied up; the channel is well. */
   readonly onWarning?: (message: string) => void;
 }
@@ -153,7 +159,7 @@ export class Publisher {
     before: Statement | undefined,
     change: { release?: ReleaseRef; percent?: number; previous?: ReleaseRef | undefined },
   ): Promise<Statement> {
-    const { store, channel, now, privateKey, signal, onRaise } = this.options;
+    const { store, channel, now, privateKey, signal, onRaise, audited } = this.options;
     const isOnTrial = before?.previous !== undefined && before.percent < (change.percent ?? 0);
     if (isOnTrial && change.release === undefined) await onRaise?.(before);
     const release = change.release ?? before!.release;
@@ -179,20 +185,23 @@ export class Publisher {
     };
     const path = CHANNEL_PATHS.statement(channel);
     const text = seal(JSON.stringify(statement), privateKey);
-    await this.holdLock();
-    if ((await this.read())?.version !== before?.version) throw this.busy();
-    signal.throwIfAborted();
-    this.isStated = true;
-    // Of a write that was interrupted nobody would know whether servers follow it.
-    const unstopped = new AbortController().signal;
-    await store.write(path, text, unstopped);
-    if ((await readText(store, path, STATEMENT_LIMIT, unstopped)) !== text) {
-      throw new ChannelError(
-        "busy",
-        `${path} was written by another publisher at the same time`,
-        "try again",
-      );
-    }
+    const state = async () => {
+      await this.holdLock();
+      if ((await this.read())?.version !== before?.version) throw this.busy();
+      signal.throwIfAborted();
+      this.isStated = true;
+      // Of a write that was interrupted nobody would know whether servers follow it.
+      const unstopped = new AbortController().signal;
+      await store.write(path, text, unstopped);
+      if ((await readText(store, path, STATEMENT_LIMIT, unstopped)) !== text) {
+        throw new ChannelError(
+          "busy",
+          `${path} was written by another publisher at the same time`,
+          "try again",
+        );
+      }
+    };
+    await (audited?.(before, statement, state) ?? state());
     const dropped = all.filter(({ name }) => !kept.some((each) => each.name === name));
     if (dropped.length > 0) await this.sweep(dropped);
     return statement;

@@ -50,6 +50,8 @@ export interface UpdateState {
 export interface DataActions {
   readonly feeds: readonly FeedFacts[];
   readonly update: () => UpdateState;
+  /** Are all feeds being fetched, or about to be? */
+  readonly isRequested: () => boolean;
   /** Fetches all feeds soon, after a build that is under way. @returns false where that was requested already */
   readonly updateNow: () => boolean;
 }

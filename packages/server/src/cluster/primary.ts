@@ -17,6 +17,7 @@ import {
 } from "../serving/options.ts";
 import { metricsSource, type Serving } from "../serving/serving.ts";
 import { isSharedDatabase } from "../store/database.ts";
+import { withEntry } from "../store/waiting-entries.ts";
 import { Log } from "../telemetry/log.ts";
 import { LogSink } from "../telemetry/log-sink.ts";
 import { claimPort } from "./port-claim.ts";
@@ -104,6 +105,10 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
       return services.releases.current !== undefined;
     },
     report,
+    audited: (entry, change) =>
+      withEntry(services.store.overrides, options.dataDir, entry, change, (reason) =>
+        log.error("audit-waits", { action: entry.action, subject: entry.subject, reason }),
+      ),
     reload: async (given) => {
       const reloaded = reloadable(given);
       log.level = reloaded.logLevel;

@@ -5,6 +5,7 @@ import type { HostReport, Verification } from "@inkling/release-store";
 import type { DataActions } from "../admin/context.ts";
 import type { DnsServer } from "../mx/dns-servers.ts";
 import type { ProcessEnvironment } from "../releases/process.ts";
+import type { HostEntry } from "../store/waiting-entries.ts";
 import type { Log, LogLevel } from "../telemetry/log.ts";
 
 export interface ServerOptions {
@@ -72,6 +73,11 @@ export interface RunningServer {
   readonly hasRelease: boolean;
   /** What this server reports of itself now. */
   report(): HostReport;
+  /**
+   * Records a change of this host in the audit trail, and makes it then.
+   * @throws StoreError where it cannot be recorded: nothing was changed; what `change` throws
+   */
+  audited<T>(entry: HostEntry, change: () => Promise<T>): Promise<T>;
   /** In force for requests that begin from now on; connections stay open. */
   reload(options: ReloadableOptions): Promise<void>;
   /**
