@@ -22,6 +22,7 @@ import { audited } from "../runtime/audited.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
 import { warnOfNewDatabase } from "../runtime/keys.ts";
+import { ensureWritable } from "../runtime/writable.ts";
 import { CliError, EXIT, explainFileError } from "../terminal/errors.ts";
 import { feedAge, stateWord } from "../terminal/release-tables.ts";
 import { type ErrorOutput, formatBytes, roomyTable, table } from "../terminal/terminal.ts";
@@ -276,6 +277,7 @@ export function feedOf(id: string): Feed {
 
 async function save(settings: Settings, terminal: ErrorOutput, { id }: Feed, on: boolean): Promise<void> {
   const { dataDir } = settings;
+  ensureWritable(dataDir);
   warnOfNewDatabase(settings, terminal);
   const action = on ? "feed-enabled" : "feed-disabled";
   await audited(settings, terminal, { action, subject: id, before: { on: !on }, after: { on } }, () =>

@@ -6,6 +6,7 @@ import { type HostEntry, openStore, StoreError, storeWaiting, withEntry } from "
 import type { Settings } from "../config/settings.ts";
 import { cliActor } from "../config/user.ts";
 import { type ErrorOutput, warn } from "../terminal/terminal.ts";
+import { defaultDatabase } from "./keys.ts";
 import { ensureWritable } from "./writable.ts";
 
 /** Records what this user does, then does it. */
@@ -28,7 +29,7 @@ export async function auditedBy<T>(
   onWaiting: (reason: string) => void,
 ): Promise<T> {
   const { dataDir, databaseUrl } = settings;
-  ensureWritable(dataDir);
+  if (databaseUrl === defaultDatabase(settings)) ensureWritable(dataDir);
   const store = await openStore(databaseUrl, { mayBeAway: true });
   try {
     await storeWaiting(store.overrides, dataDir).catch(ignoreAway);
