@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { NewOverride } from "@inkling/engine";
@@ -406,6 +406,80 @@ test("a backup is never written over a file, nor made of a database that is not 
   });
 });
 
+/** An archive with other files, and the right hash of that. */
+function withFiles(archive: string, files: readonly (readonly [name: string, text: string])[]): Buffer {
+  const lines = gunzipSync(readFileSync(archive)).toString().trimEnd().split("\n");
+  const { end } = JSON.parse(lines.pop()!);
+  const kept = lines.filter((line) => !line.startsWith('{"file"'));
+  const all = [...kept, ...files.map(([file, text]) => JSON.stringify({ file, text }))];
+  const text = all.map((line) => `${line}\n`).join("");
+  const sha256 = createHash("sha256").update(text).digest("hex");
+  return gzipSync(`${text}${JSON.stringify({ end: { ...end, sha256 } })}\n`);
+}
+
+test("files that are broken or unknown are named, and not put in place; the rest is restored", async () => {
+  const source = await FRESH.sqlite();
+  const { plain } = await fill(source);
+  const good = join(source.dataDir, "good.backup");
+  await inkling(source, "backup", good);
+  const changed = join(source.dataDir, "changed.backup");
+  const restoreWith = async (files: readonly (readonly [string, string])[], ...flags: string[]) => {
+    writeFileSync(changed, withFiles(good, files));
+    const target = await FRESH.sqlite();
+    const dataDir = join(target.dataDir, "of/host");
+    return { dataDir, target, ...(await inkling({ ...target, dataDir }, "restore", changed, ...flags)) };
+  };
+  const evil = ["../../evil", "/etc/evil", "a\u001b[2Jb\u202e\n", "current", "__proto__"];
+  const found = await restoreWith([
+    ...evil.map((name) => [name, "x"] as const),
+    ["feeds.json", '{"enabled":["NO SUCH"]'],
+    ["channel.json", '{"version":"7"}'],
+  ]);
+  expect(found.code).toBe(0);
+  for (const name of [
+    "../../evil",
+    "/etc/evil",
+    "a\\u001b[2Jb\\u202e\\n",
+    "current",
+    "feeds.json",
+    "channel.json",
+  ]) {
+    expect(found.err).toContain(`"${name}" of the backup is not restored: `);
+    expect(found.out).not.toContain(name.slice(0, 6));
+  }
+  expect(found.err).toContain("it is not JSON");
+  expect(`${found.out}${found.err}`).not.toMatch(/[^\P{Cc}\n]|\u202e/u);
+  expect(readdirSync(found.dataDir)).toEqual([]);
+  expect(existsSync(join(found.dataDir, "../../evil"))).toBe(false);
+  expect(await hashes(found.target)).toContain(hashToken(plain));
+
+  const json = await restoreWith(
+    [
+      ["../evil", "x"],
+      ["feeds.json", "{}"],
+    ],
+    "--json",
+  );
+  expect(JSON.parse(json.out)).toMatchObject({
+    files: ["feeds.json"],
+    ignored: [{ name: "../evil", why: "this version of Inkling does not know it" }],
+  });
+  expect(readFileSync(join(json.dataDir, "feeds.json"), "utf8")).toBe("{}");
+
+  expect(
+    await restoreWith([
+      ["feeds.json", "{}"],
+      ["feeds.json", '{"disabled":[]}'],
+    ]),
+  ).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('is damaged: it has "feeds.json" twice'),
+  });
+  const toml = join(source.dataDir, "restored.toml");
+  expect(await restoreWith([["inkling.toml", "port = = 1"]], "--settings", toml)).toMatchObject({ code: 1 });
+  expect(existsSync(toml)).toBe(false);
+});
+
 test("the version of a channel that a host has taken is kept, and restored to a new one", async () => {
   const host = await FRESH.sqlite();
   await fill(host);
@@ -415,7 +489,10 @@ test("the version of a channel that a host has taken is kept, and restored to a 
   writeFileSync(file, trust(7));
   expect(await inkling(host, "backup", "x.backup")).toMatchObject({ code: 0 });
   writeFileSync(file, trust(9));
-  expect(await inkling(host, "restore", "x.backup", "--force")).toMatchObject({ code: 0 });
+  expect(await inkling(host, "restore", "x.backup", "--force")).toMatchObject({
+    code: 0,
+    out: expect.stringContaining("This host's channel.json was left"),
+  });
   expect(readFileSync(file, "utf8")).toBe(trust(9));
   const other = await FRESH.sqlite();
   expect(await inkling(other, "restore", join(host.dataDir, "x.backup"))).toMatchObject({ code: 0 });

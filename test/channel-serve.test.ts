@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
   copyFileSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -239,6 +240,25 @@ describe("the command line", () => {
       code: 1,
       err: expect.stringContaining(`there is no channel stable in ${join(temp, "no-channel")}\n`),
     });
+  });
+
+  test("publishes also when nobody reads its progress, and leaves no lock", async () => {
+    const publication = join(temp, "unread");
+    smallRelease(builder, 11);
+    const name = currentName(builder)!;
+    // `true` ends at once: each write to standard error fails then.
+    const command = `node '${BIN}' channel publish --data-dir '${builder}' --channel '${publication}'`;
+    const child = Bun.spawn(["sh", "-c", `{ ${command} > out.json --json; echo $? > code; } 2>&1 | true`], {
+      cwd: temp,
+      env: { ...env, ...settings },
+      stdio: ["ignore", "ignore", "ignore"],
+    });
+    await child.exited;
+    await until(() => existsSync(join(temp, "code")) && readFileSync(join(temp, "code"), "utf8") !== "");
+    expect(readFileSync(join(temp, "code"), "utf8")).toBe("0\n");
+    expect(JSON.parse(readFileSync(join(temp, "out.json"), "utf8")).release.name).toBe(name);
+    expect(existsSync(join(publication, "channels/stable.json"))).toBe(true);
+    expect(existsSync(join(publication, "publishing.json"))).toBe(false);
   });
 
   test("explains what is missing", async () => {

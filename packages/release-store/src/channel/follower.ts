@@ -347,12 +347,15 @@ function isThere(dataDir: string, { sha256, bytes }: SegmentReport): boolean {
   return statSync(path, { throwIfNoEntry: false })?.size === bytes;
 }
 
+/** @throws errors of JSON and zod */
+export const parseTrustState = (text: string): TrustState => trustState.parse(JSON.parse(text));
+
 /** The version of the channel that this data folder follows; undefined before the first, or when it cannot be read. */
 export function readTrustState(dataDir: string): TrustState | undefined {
   const path = join(dataDir, DATA_FOLDER.channel);
   if (!existsSync(path)) return undefined;
   try {
-    return trustState.parse(JSON.parse(readFileSync(path, "utf8")));
+    return parseTrustState(readFileSync(path, "utf8"));
   } catch (error) {
     throw new ChannelError(
       "unreadable",

@@ -7,6 +7,7 @@ export {
   ChannelFollower,
   type Followed,
   type FollowerOptions,
+  parseTrustState,
   readTrustState,
 } from "./follower.ts";
 export type { ObjectReader, ObjectStore } from "./object-store.ts";
