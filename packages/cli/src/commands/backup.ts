@@ -105,8 +105,12 @@ Examples:
       await makeBackup(before, call, context.version);
       return before;
     });
-    const files = target.map(({ name }) => name);
-    const about = { made_at: backup.madeAt, sha256: backup.sha256, rows: backup.rows, files };
+    const about = {
+      made_at: backup.madeAt,
+      sha256: backup.sha256,
+      rows: backup.rows,
+      files: target.map(({ name }) => name),
+    };
     await withLongStore(settings, (store) => replaceFrom(path, store, about));
     for (const { path, text } of target) write(path, text, PRIVATE_FILE);
     if (toml !== undefined) write(toml.path, toml.text, OWNER_ONLY);

@@ -5,6 +5,7 @@
 // are exact for the host and outlive any worker.
 
 import { makeFolder, messageOf } from "@inkling/release-store";
+import { ADMIN_PROBLEMS } from "../admin/problems.ts";
 import { mostConnections } from "../http/connections.ts";
 import { StartError } from "../http/start-error.ts";
 import { type CellKind, type CellMemory, HeapCells } from "../limits/cell-memory.ts";
@@ -52,7 +53,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
     ]);
   const onChange: Serving["publish"] = (change) => serving.publish(change);
   const services = await openServices(options, { log, memory, closers, onChange });
-  const adminProblems = new Map<string, number>();
+  const adminProblems = new Map<string, number>(Object.keys(ADMIN_PROBLEMS).map((code) => [code, 0]));
   const source = metricsSource(options, services, { serving, sink, adminProblems }, Date.now());
   const onProblem = (code: string) => adminProblems.set(code, (adminProblems.get(code) ?? 0) + 1);
   const refresh = () => serving.refresh();
