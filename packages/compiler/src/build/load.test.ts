@@ -198,7 +198,12 @@ describe("the age of a file in a mirror", () => {
   const stated = (date: Date) => `# Last updated: ${date.toISOString()}\n${LIST}`;
   test.each([
     ["its own date decides, not that of the file", stated(days(15)), days(0), "expired"],
-    ["also where the file has an older time, as cp -p and rsync -a leave it", stated(days(0)), days(800), "loaded"],
+    [
+      "also where the file has an older time, as cp -p and rsync -a leave it",
+      stated(days(0)),
+      days(800),
+      "loaded",
+    ],
     ["without a date of its own: when it was put there", LIST, days(0), "loaded"],
     ["the same, long ago", LIST, days(15), "expired"],
   ] as const)("%s", async (_, body, modified, state) => {

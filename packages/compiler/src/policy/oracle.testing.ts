@@ -166,7 +166,9 @@ export function oracle(claims: readonly NetworkClaims[]): (point: Point) => numb
   const special = new Members(SPECIAL_USE.map((row) => row.prefix));
   const smallGuards = claims
     .filter(({ label }) => NEVER_FLAGGED.includes(label))
-    .flatMap(({ networks }) => networks.filter(({ address, bits }) => bits >= (address.family === 4 ? 24 : 48)));
+    .flatMap(({ networks }) =>
+      networks.filter(({ address, bits }) => bits >= (address.family === 4 ? 24 : 48)),
+    );
   const small = new Members(smallGuards);
   const has = (point: Point, ...labels: string[]) =>
     sides.some(({ label, members }) => labels.includes(label) && members.has(point));

@@ -370,7 +370,13 @@ describe("a Tor list against a guard", () => {
   test.each([
     ["an exact entry against a /23", "20.0.0.1", ["20.0.0.1"], ["20.0.0.0/23"], IS_TOR_EXIT],
     ["an exact entry against a /24", "20.0.0.1", ["20.0.0.1"], ["20.0.0.0/24"], 0],
-    ["an exact entry against a /23 and a /24 in it", "20.0.0.1", ["20.0.0.1"], ["20.0.0.0/23", "20.0.0.0/24"], 0],
+    [
+      "an exact entry against a /23 and a /24 in it",
+      "20.0.0.1",
+      ["20.0.0.1"],
+      ["20.0.0.0/23", "20.0.0.0/24"],
+      0,
+    ],
     ["a network of exits against a /12", "20.0.0.1", ["20.0.0.0/31"], ["20.0.0.0/12"], 0],
     ["IPv6: an exact entry against a /47", "2a00::1", ["2a00::1"], ["2a00::/47"], IS_TOR_EXIT],
     ["IPv6: an exact entry against a /48", "2a00::1", ["2a00::1"], ["2a00::/48"], 0],
