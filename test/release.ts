@@ -120,6 +120,7 @@ const INPUTS = [
   "packages/compiler/data",
   "packages/engine/src",
   "package-lock.json",
+  "test/release.ts",
 ];
 
 /** A fresh data folder with the release of the whole mirror; the files are shared, as links: never write to them. */
@@ -144,14 +145,28 @@ function linkOrCopy(from: string, to: string): void {
   }
 }
 
-/** The mirror as if it had been put there today: of an old one most lists of addresses would be dropped. */
+/** The mirror as if its lists had been made today: of old ones most lists of addresses would be dropped. */
 export function freshMirror(): string {
   const mirror = temporaryFolder();
   if (!existsSync(MIRROR)) makeMirror(mirror);
   else
     for (const file of readdirSync(MIRROR))
-      writeFileSync(join(mirror, file), readFileSync(join(MIRROR, file)));
+      writeFileSync(join(mirror, file), madeToday(file, readFileSync(join(MIRROR, file))));
   return mirror;
+}
+
+/** How lists of addresses that expire state their date: what comes before it. */
+const DATED: Readonly<Record<string, readonly [before: RegExp, date: (now: Date) => string]>> = {
+  "tor-onionoo.json": [/(?<="relays_published":")[^"]+/, (now) => now.toISOString().slice(0, 19)],
+  "feodo-recommended.txt": [/(?<=# Last updated: )[-\d: ]+ UTC/, (now) => now.toISOString()],
+  "spamhaus-drop-v4.json": [/(?<="timestamp":)\d+/, (now) => String(Math.floor(now.getTime() / 1000))],
+  "aws-geofeed.csv": [/(?<=lastupdated \(rfc3339\): )\S+/, (now) => now.toISOString()],
+};
+
+function madeToday(file: string, body: Buffer): Buffer | string {
+  const [stated, date] = DATED[file] ?? [];
+  if (stated === undefined || date === undefined) return body;
+  return body.toString().replace(stated, date(new Date()));
 }
 
 async function buildReal(dataDir: string): Promise<void> {
