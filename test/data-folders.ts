@@ -15,11 +15,26 @@ export const MIRROR = dataFolder("INKLING_MIRROR");
 /** MaxMind's conformance files (`maxmind-db/`), opt-in feed samples (`opt-in/`), never-flag lists (`guards/`). */
 export const VECTORS = dataFolder("INKLING_VECTORS");
 
-/** A copy of the mirror as if it had been downloaded today: the compiler drops most address lists of an old one. */
+/** A copy of the mirror as if its lists had been made today: the compiler drops most address lists of an old one. */
 export function copyMirror(): string {
   const copy = temporaryFolder();
-  for (const file of readdirSync(MIRROR)) writeFileSync(join(copy, file), readFileSync(join(MIRROR, file)));
+  for (const file of readdirSync(MIRROR))
+    writeFileSync(join(copy, file), madeToday(file, readFileSync(join(MIRROR, file))));
   return copy;
+}
+
+/** How address lists that expire state their date: what stands before it. */
+const DATED: Readonly<Record<string, readonly [before: RegExp, date: (now: Date) => string]>> = {
+  "tor-onionoo.json": [/(?<="relays_published":")[^"]+/, (now) => now.toISOString().slice(0, 19)],
+  "feodo-recommended.txt": [/(?<=# Last updated: )[-\d: ]+ UTC/, (now) => now.toISOString()],
+  "spamhaus-drop-v4.json": [/(?<="timestamp":)\d+/, (now) => String(Math.floor(now.getTime() / 1000))],
+  "aws-geofeed.csv": [/(?<=lastupdated \(rfc3339\): )\S+/, (now) => now.toISOString()],
+};
+
+function madeToday(file: string, body: Buffer): Buffer | string {
+  const [stated, date] = DATED[file] ?? [];
+  if (stated === undefined || date === undefined) return body;
+  return body.toString().replace(stated, date(new Date()));
 }
 
 /** A fresh data folder with the release of the whole mirror. Never write to its files. */

@@ -115,6 +115,7 @@ const INPUTS = [
   "packages/compiler/data",
   "packages/engine/src",
   "package-lock.json",
+  "test/release.ts",
 ];
 
 /** A fresh data folder with a release of the seeds and the small mirror, as {@link builtRelease} shares it. */

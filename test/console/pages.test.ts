@@ -495,8 +495,9 @@ describe("data", () => {
   });
 
   test("an update is followed to its end, through a time without answers", async () => {
-    const last = { at: "2026-01-01T00:00:00.000Z", seconds: 12.3, published: true, held: null };
+    const last = { at: "2026-01-01T00:00:00.000Z", seconds: 12.3, published: true, failed: [], held: null };
     const held = { why: "it flags too much", hint: "accept it" };
+    const failed = ["ipsum-3", "fastly", "bingbot", "akamai", "free-mail"];
     const steps = [
       { running: false, asked: true, last: null },
       { running: true, asked: false, last: null },
@@ -504,6 +505,8 @@ describe("data", () => {
       { running: false, asked: false, last },
       { running: false, asked: true, last },
       { running: false, asked: false, last: { ...last, published: false, held } },
+      { running: false, asked: true, last },
+      { running: false, asked: false, last: { ...last, published: false, failed } },
     ];
     await page.route("**/admin/v1/data/update", (route) => {
       const json = steps.shift();
@@ -524,7 +527,31 @@ describe("data", () => {
     await page.getByText("An update starts soon").waitFor();
     await page.clock.fastForward(2_000);
     await waitForMessage(page, "the new release is held: it flags too much (accept it).");
+    await button("Update now").click();
+    await page.getByText("An update starts soon").waitFor();
+    await page.clock.fastForward(2_000);
+    await waitForMessage(page, "nothing new; 5 feeds failed: ipsum-3, fastly, bingbot and 2 more.");
     await page.unroute("**/admin/v1/data/update");
+  });
+
+  test("the age of the data: in the frame, on the page, and of a lookup only what is behind it", async () => {
+    const age = (answer: string, days: number) => ({ answer, feed: "x", seconds: days * 86_400 });
+    const ages = [age("is_proxy", 3), age("disposable", 278)];
+    await page.route("**/admin/v1/data", async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...(await response.json()), ages } });
+    });
+    await go("data");
+    await page.reload();
+    await page.getByText("Age of its data: is_proxy 3 days, disposable 278 days.").waitFor();
+    expect(await page.locator("header, nav, footer").allInnerTexts()).toEqual(
+      expect.arrayContaining([expect.stringMatching(/built .*; oldest data: 278 days/)]),
+    );
+    await page.unroute("**/admin/v1/data");
+    await page.route("**/admin/v1/lookup", (route) => route.fulfill({ json: { ...TOR_EXIT, ages } }));
+    await go("lookup/185.220.101.1");
+    await page.getByText("Age of this data: is_proxy 3 days.").waitFor();
+    await page.unroute("**/admin/v1/lookup");
   });
 
   test("a page that is out of date changes nothing", async () => {

@@ -395,6 +395,7 @@ describe("the data behind an answer", () => {
   const state = {
     missing: ["is_abuser", "is_proxy"],
     incomplete: ["is_tor_exit"],
+    ageHours: {},
     version: "r1",
   };
   const throwing = async (...[steps, options, effects]: Parameters<typeof pair>) => {
@@ -408,7 +409,10 @@ describe("the data behind an answer", () => {
     const { client } = await throwing([
       json(CLEAN, PARTIAL),
       json({ country: {} }, COMPLETE),
-      json({ answers: [EMAIL] }, { ...COMPLETE, "Inkling-Data-State": 'partial; incomplete="disposable"' }),
+      json(
+        { answers: [EMAIL] },
+        { ...COMPLETE, "Inkling-Data-State": 'partial; incomplete="disposable"; age="disposable:278d"' },
+      ),
     ]);
     const reputation = await client.reputation("203.0.113.9");
     assert.deepEqual(reputation.data, state);
@@ -416,9 +420,14 @@ describe("the data behind an answer", () => {
     assert.equal(JSON.stringify(reputation), JSON.stringify(CLEAN));
     assert.deepEqual({ ...reputation }, CLEAN);
     const place = await client.geolocate("203.0.113.9");
-    assert.deepEqual(place?.data, { missing: [], incomplete: [], version: "r2" });
+    assert.deepEqual(place?.data, { missing: [], incomplete: [], ageHours: {}, version: "r2" });
     const email = await client.email("a@x.org");
-    assert.deepEqual(email.data, { missing: [], incomplete: ["disposable"], version: "r2" });
+    assert.deepEqual(email.data, {
+      missing: [],
+      incomplete: ["disposable"],
+      ageHours: { disposable: 278 * 24 },
+      version: "r2",
+    });
     assert.deepEqual(email, EMAIL);
   });
 
@@ -443,7 +452,7 @@ describe("the data behind an answer", () => {
       seen.push((await client.reputation("203.0.113.9")).data);
     }
     assert.equal(server.requests.length, 3);
-    const complete = { missing: [], incomplete: [], version: "r2" };
+    const complete = { missing: [], incomplete: [], ageHours: {}, version: "r2" };
     assert.deepEqual(seen, [state, state, state, state, complete, complete]);
   });
 
@@ -453,11 +462,34 @@ describe("the data behind an answer", () => {
     });
     const error = await failure(client.reputation("203.0.113.9"));
     assert.deepEqual([error.code, error.answerStatus, error.requestId], ["DATA_INCOMPLETE", 200, "req1"]);
-    assert.match(error.message, /no data for is_proxy \(/);
+    assert.match(error.message, /data is incomplete for is_proxy, is_tor_exit \(/);
     assert.match(error.hint, /inkling data status/);
     assert.equal(error.isUnavailable, true);
     assert.equal(server.requests.length, 1);
   });
+
+  for (const [name, message] of [
+    ["is_proxy", /no data for is_proxy \(/],
+    ["is_tor_exit", /data is incomplete for is_tor_exit \(/],
+  ] as const)
+    test(`is required: ${name}`, async () => {
+      const { client } = await throwing([json(CLEAN, PARTIAL)], { require: [name] });
+      const error = await failure(client.reputation("203.0.113.9"));
+      assert.equal(error.code, "DATA_INCOMPLETE");
+      assert.match(error.message, message);
+    });
+
+  for (const [header, ageHours] of [
+    ['complete; age="is_abuser:93d is_proxy:3h"', { is_abuser: 2232, is_proxy: 3 }],
+    ['partial; age="is_proxy:0h"; missing="is_abuser"', { is_proxy: 0 }],
+    ['complete; age="is_proxy:3w is_abuser:x is_tor_exit:47h"', { is_tor_exit: 47 }],
+    ["complete", {}],
+  ] as const)
+    test(`ages of ${header}`, async () => {
+      const headers = { ...COMPLETE, "Inkling-Data-State": header };
+      const { client } = await throwing([json(CLEAN, headers)], { require: ["is_proxy"] });
+      assert.deepEqual((await client.reputation("203.0.113.9")).data.ageHours, ageHours);
+    });
 
   for (const verdict of ["allow", "deny"] as const) {
     test(`${verdict}: decides where required data is missing`, async () => {
@@ -477,7 +509,11 @@ describe("the data behind an answer", () => {
 
   test("a lookup's own list replaces the client's; each lookup heeds its own flags", async () => {
     const { client } = await throwing(
-      [json(CLEAN, PARTIAL), json(CLEAN, PARTIAL), json({ answers: [EMAIL] }, COMPLETE)],
+      [
+        json(CLEAN, { ...PARTIAL, "Inkling-Data-State": 'partial; missing="is_proxy"' }),
+        json(CLEAN, PARTIAL),
+        json({ answers: [EMAIL] }, COMPLETE),
+      ],
       { require: ["is_proxy", "disposable"] },
     );
     assert.deepEqual(await client.reputation("203.0.113.9", { require: ["is_tor_exit"] }), CLEAN);

@@ -45,7 +45,7 @@ const CLIENT_HINTS = {
   TIMED_OUT: "raise `timeoutMs`, or look at the server's load",
   ANSWER_UNREADABLE: "what answered is not Inkling: look at `url`, and at the proxy in front of the server",
   DATA_INCOMPLETE:
-    "`require` names it: run `inkling data update` on the server; `inkling data status` says what is missing",
+    "`require` names it: run `inkling data update` on the server; `inkling data status` names the missing feeds, and `inkling feeds disable ID` does without one",
   ADDRESS_UNKNOWN:
     "this runtime does not tell the visitor's address, or a proxy passed on something else: set `address`",
 } as const;

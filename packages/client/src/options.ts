@@ -23,8 +23,8 @@ export interface InklingOptions<P extends OnUnavailable = OnUnavailable> {
    */
   readonly onThrottled?: Verdict;
   /**
-   * Flags that must have data, or "geolocation": a lookup whose answer lacks data for one is unavailable
-   * (DATA_INCOMPLETE), instead of `false` for everybody. None by default.
+   * Flags that must have complete data, or "geolocation": a lookup whose answer lacks a feed for one is unavailable
+   * (DATA_INCOMPLETE), instead of `false` for everybody on that list. None by default.
    */
   readonly require?: readonly DataName[];
   /** The longest time of a lookup with its retries, in milliseconds; 3,000. */

@@ -51,7 +51,7 @@ HINTS: Dict[str, str] = {
     "CONNECTION_FAILED": "is the server running, and is `url` its address? `__cause__` holds the error behind it",
     "TIMED_OUT": "raise `timeout`, or look at the server's load",
     "ANSWER_UNREADABLE": "what answered is not Inkling: look at `url`, and at the proxy in front of the server",
-    "DATA_INCOMPLETE": "`require` names it: run `inkling data update` on the server; `inkling data status` says what is missing",
+    "DATA_INCOMPLETE": "`require` names it: run `inkling data update` on the server; `inkling data status` names the missing feeds, and `inkling feeds disable ID` does without one",
 }
 # What the answer of each lookup can be incomplete in.
 DATA_OF: Dict[str, Tuple[str, ...]] = {

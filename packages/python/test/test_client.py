@@ -374,8 +374,20 @@ class WithoutAnAnswer(Case):
         data = client.reputation("81.2.69.1", require=[]).data
         self.assertEqual((data.missing, data.incomplete, data.version), (("is_proxy",), ("is_abuser",), "v1"))
         self.fails("DATA_INCOMPLETE", client.reputation, "81.2.69.1", require=iter(["is_proxy"]))
+        error = self.fails("DATA_INCOMPLETE", client.reputation, "81.2.69.1", require=["is_abuser"])
+        self.assertIn("data is incomplete for is_abuser", str(error))
         _, client = self.serve(answer(), require=iter(["is_proxy"]))
         self.assertIn("proxy removes", self.fails("DATA_INCOMPLETE", client.reputation, "81.2.69.1").hint)
+
+
+    def test_ages(self):
+        for state, ages in (
+            ('complete; age="is_abuser:93d is_proxy:3h"', {"is_abuser": 93 * 24, "is_proxy": 3}),
+            ('complete; age="is_proxy:3w is_tor_exit:47h"', {"is_tor_exit": 47}),
+            ('partial; missing="is_abuser"', {}),
+        ):
+            _, client = self.serve(answer(Inkling_Data_State=state, Inkling_Data_Version="v1"), require=["is_proxy"])
+            self.assertEqual(client.reputation("81.2.69.1").data.age_hours, ages)
 
 
 def lines(count=None, ending=None, **headers):

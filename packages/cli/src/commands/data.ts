@@ -27,6 +27,7 @@ import { build } from "../runtime/build.ts";
 import {
   type BuildDone,
   type BuildResult,
+  failedFeeds,
   findLastBuild,
   HELD_HINT,
   type LastBuild,
@@ -36,7 +37,14 @@ import type { Context } from "../runtime/context.ts";
 import { warnOfNewDatabase } from "../runtime/keys.ts";
 import { CliError, EXIT, Stopped } from "../terminal/errors.ts";
 import { feedCount } from "../terminal/progress.ts";
-import { conflictsText, dataAge, dataGaps, feedTable, segmentTable } from "../terminal/release-tables.ts";
+import {
+  conflictsText,
+  dataAge,
+  dataGaps,
+  feedTable,
+  oldestData,
+  segmentTable,
+} from "../terminal/release-tables.ts";
 import { formatAgo, formatBytes, type Style, type Terminal, warn } from "../terminal/terminal.ts";
 import { feedOf } from "./feeds.ts";
 
@@ -65,9 +73,9 @@ function addUpdate(data: Command, context: Context): void {
     .addHelpText(
       "after",
       `
-A running server picks up the new release by itself. Feeds that cannot be used or reached are reported; their last
-good copies stay in use, the release is published all the same, and the exit code is 3. A proxy is taken from
-HTTPS_PROXY and NO_PROXY.
+A running server picks up the new release by itself. Feeds that cannot be used or reached, or that are missing, are
+reported. Their last good copies stay in use, the release is published all the same, and the exit code is 3; \`inkling
+feeds disable ID\` does without a feed for good. A proxy is taken from HTTPS_PROXY and NO_PROXY.
 
 Examples:
   inkling data update
@@ -98,7 +106,7 @@ Examples:
         conflicts: conflicts.map(({ type: _, ...conflict }) => conflict),
       },
       text: updateText(done, context.terminal.style),
-      exitCode: done.refused.length + done.unreached.length > 0 || done.held ? EXIT.withoutSome : EXIT.ok,
+      exitCode: failedFeeds(done).length > 0 || done.held ? EXIT.withoutSome : EXIT.ok,
     };
   });
 }
@@ -124,7 +132,7 @@ function update(settings: Settings, context: Context, accept: readonly string[])
 }
 
 function updateText(done: BuildDone, style: Style): string {
-  const { name, pinned, unreached, refused, held } = done;
+  const { name, pinned, unreached, refused, missing, held } = done;
   const same = held ? "stays in use" : "has the same content already: nothing to publish";
   return [
     ...(held ? [heldText(held)] : []),
@@ -133,8 +141,12 @@ function updateText(done: BuildDone, style: Style): string {
     ...dataGaps(done.release, style).map((gap) => `  ${gap}`),
     ...(unreached.length > 0 ? [`Not reached, see above: ${feedCount(unreached.length)}`] : []),
     ...(refused.length > 0 ? [`Refused, see above: ${refused.join(", ")}`] : []),
+    ...(missing.length > 0 ? [`Missing: ${missing.join(", ")}. ${MISSING_HINT}`] : []),
   ].join("\n");
 }
+
+const MISSING_HINT =
+  "`npx @inkling/cli data status` shows why; `npx @inkling/cli feeds disable ID` does without a feed";
 
 /** What waits, why, and how to accept it. */
 const heldText = ({ at, why }: HeldRelease) =>
@@ -193,7 +205,7 @@ function statusText(
   });
   const pending = release.feeds.filter((feed) => feed.pending !== undefined).map(({ id }) => id);
   const parts = [
-    `Release ${name}, built ${release.created_at} (${built})`,
+    `Release ${name}, built ${release.created_at} (${built}${oldestData(release, now)})`,
     problem === null
       ? ""
       : `${terminal.style.red("damaged")}  ${problem}: \`npx @inkling/cli data update\` makes a new one.`,

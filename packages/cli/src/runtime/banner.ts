@@ -1,9 +1,10 @@
 // banner.ts: what `inkling up` prints once it serves: addresses, data, keys, and examples to try.
 
 import type { LoadedRelease } from "@inkling/engine";
+import { feedsOf } from "@inkling/release-store";
 import type { Scope } from "@inkling/server";
 import type { Settings } from "../config/settings.ts";
-import { attributions, dataAge, dataGaps } from "../terminal/release-tables.ts";
+import { attributions, dataAge, dataGaps, oldestData } from "../terminal/release-tables.ts";
 import { formatAgo, type Style } from "../terminal/terminal.ts";
 import { answer } from "./answer.ts";
 import type { KeysOf } from "./first-keys.ts";
@@ -25,14 +26,15 @@ export function banner({ settings, current, keys, keysFile, version, updates, st
   const base = localUrl(settings.host, settings.port);
   const now = new Date();
   const built = formatAgo(now.getTime() - Date.parse(current.manifest.created_at));
-  const age = dataAge(current.manifest, now);
+  const feeds = feedsOf(settings.dataDir, current);
+  const age = dataAge({ feeds }, now);
   const made = keysFile === undefined ? keys.made?.live : undefined;
   const key = made ?? (settings.apiKey === undefined ? "$KEY" : "$INKLING_API_KEY");
   const parts = [
     [
       style.bold(`Inkling ${version} answers on ${base}`),
       style.dim(
-        `release ${current.name}, built ${built}; reference on ${base}/docs, console on ${localUrl(settings.adminHost, settings.adminPort)}/`,
+        `release ${current.name}, built ${built}${oldestData({ feeds }, now)}; reference on ${base}/docs, console on ${localUrl(settings.adminHost, settings.adminPort)}/`,
       ),
       ...(age === "" ? [] : [style.dim(`age of its data: ${age}`)]),
     ],

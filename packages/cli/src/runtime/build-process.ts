@@ -29,6 +29,13 @@ export interface BuildResult {
   readonly conflicts: readonly BuildConflict[];
 }
 
+/** Feeds that brought no new copy although they should have, whatever is in use instead. */
+export const failedFeeds = ({
+  refused,
+  unreached,
+  missing,
+}: Pick<BuildDone, "refused" | "unreached" | "missing">) => [...refused, ...unreached, ...missing];
+
 export interface SpawnOptions {
   readonly onEvent: (event: BuildEvent) => void;
   readonly onStart?: (pid: number) => void;

@@ -7,7 +7,7 @@ import { FEEDS } from "@inkling/compiler/feeds";
 import { messageOf } from "@inkling/release-store";
 import type { DataActions, FeedFacts, UpdateState } from "@inkling/server";
 import { CliError } from "../terminal/errors.ts";
-import { type BuildResult, HELD_HINT } from "./build-process.ts";
+import { type BuildResult, failedFeeds, HELD_HINT } from "./build-process.ts";
 
 const FACTS: readonly FeedFacts[] = FEEDS.map(({ id, title, homepage, cadenceHours, age }) => ({
   id,
@@ -53,8 +53,9 @@ export class Updates {
     try {
       const result = await work(isWanted);
       const { name, published, seconds, held } = result.done;
+      const failed = failedFeeds(result.done);
       const waiting = held === undefined ? null : { why: held.why, hint: HELD_HINT };
-      this.last = { at: now(), release: name, published, held: waiting, seconds };
+      this.last = { at: now(), release: name, published, failed, held: waiting, seconds };
       return result;
     } catch (error) {
       const hint = error instanceof CliError ? (error.hint ?? null) : null;

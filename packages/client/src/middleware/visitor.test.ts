@@ -6,7 +6,7 @@ import { denies, InklingError, Unavailable } from "../index.ts";
 import { fakeInkling } from "../testing/index.ts";
 import { type RequestFacts, type VisitorLookups, type VisitorOptions, visitors } from "./visitor.ts";
 
-const COMPLETE = { missing: [], incomplete: [], version: "r1" };
+const COMPLETE = { missing: [], incomplete: [], ageHours: {}, version: "r1" };
 
 function recorder(fails = false) {
   const lookups: string[] = [];

@@ -111,7 +111,7 @@ describe("a fake client", () => {
     assert.ok(error instanceof InklingError);
     assert.equal(error.code, "DATA_INCOMPLETE");
     const { data } = await inkling.reputation("192.0.2.1", { require: [] });
-    assert.deepEqual(data, { missing: ["is_proxy"], incomplete: [], version: "sandbox-1" });
+    assert.deepEqual(data, { missing: ["is_proxy"], incomplete: [], ageHours: {}, version: "sandbox-1" });
     inkling.server.lack();
     assert.equal((await inkling.reputation("192.0.2.1")).is_proxy, false);
   });

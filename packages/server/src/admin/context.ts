@@ -38,6 +38,8 @@ export interface UpdateState {
         readonly at: string;
         readonly release: string;
         readonly published: boolean;
+        /** Feeds that were refused or not reached, or are missing. */
+        readonly failed: readonly string[];
         /** What was built waits for the operator: why, and how to accept it. */
         readonly held: { readonly why: string; readonly hint: string } | null;
         readonly seconds: number;

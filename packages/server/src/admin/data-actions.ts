@@ -36,6 +36,9 @@ export const updateState = z
           at: time,
           release: text,
           published: z.boolean(),
+          failed: z
+            .array(text)
+            .meta({ description: "Feeds that were refused or not reached, or are missing" }),
           held: z
             .strictObject({ why: z.string(), hint: text })
             .nullable()

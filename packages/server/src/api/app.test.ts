@@ -75,6 +75,7 @@ function record(span: number): Uint8Array {
 }
 
 interface Setting {
+  readonly now?: () => number;
   readonly release?: LoadedRelease | undefined;
   readonly key?: Partial<Key>;
   readonly mode?: Mode;
@@ -103,6 +104,7 @@ function setUp(setting: Setting = {}) {
   const { options, ...seen } = testOptions(
     {
       ...(setting.mode && { mode: setting.mode }),
+      ...(setting.now && { now: setting.now }),
       releases: {
         current: "release" in setting ? setting.release : release(),
         refused: undefined,
@@ -623,6 +625,33 @@ describe("headers", () => {
   ] as const)("Inkling-Data-State: %s", (_, over, header) => {
     const { send } = setUp({ mode: "up", release: release(over as Partial<Release>) });
     expect(send(`${REP}8.8.8.8`).headers.get("inkling-data-state")).toBe(header);
+  });
+
+  test("Inkling-Data-State has the age of the lookup's data, from the feeds' present state, on every answer", async () => {
+    const feed = {
+      id: "a",
+      sets: "is_proxy",
+      source: "fetched",
+      state: "loaded",
+      entries: 1,
+      licence: "",
+    } as const;
+    const at = (hours: number) => new Date(NOON - hours * 3_600_000).toISOString();
+    const made = release({ feeds: [{ ...feed, fetched_at: at(300) }] });
+    let now = NOON;
+    const { send, options } = setUp({ release: made, now: () => now });
+    const stateOf = (path: string) => send(path).headers.get("inkling-data-state");
+    expect(stateOf(`${REP}8.8.8.8`)).toBe('complete; age="is_proxy:12d"');
+    expect(stateOf(`${REP}8.8.8.8?include=network`)).toBe('partial; missing="network"; age="is_proxy:12d"');
+    expect(stateOf(`${GEO}81.2.69.142`)).toBeNull();
+    // Confirmed since: the header follows within a minute, and costs nothing until then.
+    Object.assign(options.releases, { feeds: [{ ...feed, fetched_at: at(1) }] });
+    expect(stateOf(`${REP}8.8.8.8`)).toBe('complete; age="is_proxy:12d"');
+    now += 60_000;
+    expect(stateOf(`${REP}8.8.8.8`)).toBe('complete; age="is_proxy:1h"');
+    expect(await send("/v1/status").json()).toMatchObject({
+      ages: [{ answer: "is_proxy", feed: "a", seconds: 3_660 }],
+    });
   });
 
   test("Inkling-Data-State names the network where it is wanted and not there", () => {

@@ -4,7 +4,7 @@
 // out  the reasons of /readyz; the JSON of /v1/status, and of the admin API
 // note here, not in telemetry: it is made of releases and keys, and both the API and the admin API need it
 
-import { type FeedReport, feedAgeSeconds, type HeldRelease, type Mode } from "@inkling/engine";
+import { dataAges, type FeedReport, feedAgeSeconds, type HeldRelease, type Mode } from "@inkling/engine";
 import type { ChannelReport, NamedRelease } from "@inkling/release-store";
 import type { KeyringState } from "../keys/keyring.ts";
 import type { Refusal } from "../releases/follow.ts";
@@ -91,6 +91,7 @@ export function statusDocument({ version, mode, releases, keyring }: StatusSourc
     channel: releases.channel ?? null,
     missing: current?.manifest.missing ?? [],
     partial: current?.manifest.partial ?? [],
+    ages: dataAges(feeds, now),
     feeds: feeds.map((feed) => feedStatus(feed, now)),
     keys: { loaded: keyring.state.loaded, database },
   };

@@ -71,8 +71,11 @@ const HEADERS: Readonly<Record<string, Header>> = {
     schema: text("^([0-9a-f]{12}|none|sandbox-\\d+)$"),
   },
   "Inkling-Data-State": {
-    description: "Missing or incomplete data, if any; see DATA_NOT_LOADED.",
-    schema: text('^partial(; (missing|incomplete)="[a-z_ ]+")+$'),
+    description:
+      "Missing or incomplete data, if any (see DATA_NOT_LOADED), and how long ago publishers made the data of this lookup.",
+    schema: text(
+      '^(complete|partial(; (missing|incomplete)="[a-z_ ]+")+)(; age="[a-z_]+:\\d+[dh]( [a-z_]+:\\d+[dh])*")?$',
+    ),
   },
   "Inkling-Flags": {
     description:
