@@ -190,7 +190,7 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
     }
   }
 
-  /** Ends what follows releases; lookups throw from then on. */
+  /** Ends what follows releases; lookups throw InklingError CLOSED from then on. */
   async close(): Promise<void> {
     this.#source = undefined;
     const releases = this.#releases;
@@ -240,7 +240,8 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
   }
 
   #use(): Source {
-    if (this.#source === undefined) throw new Error("@inkling/local: it is closed");
+    if (this.#source === undefined)
+      throw new InklingError("CLOSED", "This instance of @inkling/local is closed");
     return this.#source;
   }
 
