@@ -48,6 +48,7 @@ const CLIENT_HINTS = {
     "`require` names it: run `inkling data update` on the server; `inkling data status` names the missing feeds, and `inkling feeds disable ID` does without one",
   ADDRESS_UNKNOWN:
     "this runtime does not tell the visitor's address, or a proxy passed on something else: set `address`",
+  CLOSED: "`close()` was called: create another instance for further lookups",
 } as const;
 
 export type ServerCode = keyof typeof SERVER_HINTS;

@@ -200,7 +200,7 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
     }
   }
 
-  /** Ends what follows releases; lookups throw from then on. */
+  /** Ends what follows releases; lookups throw InklingError CLOSED from then on. */
   async close(): Promise<void> {
     clearInterval(this.#ages);
     this.#source = undefined;
@@ -251,7 +251,8 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
   }
 
   #use(): Source {
-    if (this.#source === undefined) throw new Error("@inkling/local: it is closed");
+    if (this.#source === undefined)
+      throw new InklingError("CLOSED", "This instance of @inkling/local is closed");
     return this.#source;
   }
 

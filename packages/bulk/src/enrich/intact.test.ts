@@ -23,7 +23,7 @@ import { openServable } from "@inkling/release-store";
 import fc from "fast-check";
 import { smallRelease } from "../../../../test/release.ts";
 import { runHere } from "../../../cli/src/program.testing.ts";
-import { BLOCK_BYTES, blocks, lineEnds, MAX_ROW_BYTES } from "./blocks.ts";
+import { BLOCK_BYTES, blocks, MAX_ROW_BYTES } from "./blocks.ts";
 import { type EnrichOptions, planFor } from "./plan.ts";
 import { lastRowEnd } from "./rows.ts";
 import { makeEnricher } from "./worker.ts";
@@ -206,19 +206,6 @@ describe("rows that are too long", () => {
       expect(code).not.toBe(0);
       expect(readdirSync(folder)).toEqual([]);
     }
-  });
-
-  test("line ends are counted four bytes at a time", () => {
-    const bytes = fc.array(fc.constantFrom(0x0a, 0x0b, 0x8a, 0x00, 0xff, 0x61, 0x09), {
-      maxLength: 6_000,
-      size: "max",
-    });
-    fc.assert(
-      fc.property(bytes, (list) => {
-        expect(lineEnds(new Uint8Array(list))).toBe(list.filter((byte) => byte === 0x0a).length);
-      }),
-    );
-    expect(lineEnds(new Uint8Array(5_000).fill(0x0a))).toBe(5_000);
   });
 
   test("a row ends at the same byte whatever comes after it", () => {

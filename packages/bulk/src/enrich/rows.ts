@@ -7,6 +7,7 @@
 // cost csv, tsv, w3c and text: one pass over the bytes of a row, no allocation
 
 import { IpAddress as Address, type IpAddress, parseIpBytesInto, specialUse } from "@inkling/engine";
+import { trimmed } from "../values.ts";
 import { type LineLayout, LOG_NAMES, lineReader, MAX_LINE_BYTES, type ReadLine } from "./logs.ts";
 import { memberAt } from "./members-of.ts";
 import { clear, Row, type RowReader, takeLine, textOf } from "./row.ts";
@@ -105,11 +106,11 @@ function field(bytes: Uint8Array, start: number, end: number, isQuoted: boolean)
   let from = start;
   let to = end;
   if (isQuoted) {
-    const text = textOf(bytes, start, end).trim();
+    const text = trimmed(textOf(bytes, start, end));
     const inner = text.slice(1, text.endsWith('"') ? -1 : undefined).replaceAll('""', '"');
     plainField[0] = -1;
     plainField[1] = -1;
-    plainField[2] = inner.trim();
+    plainField[2] = trimmed(inner);
     return plainField;
   }
   while (from < to && bytes[from] === 0x20) from++;
@@ -232,7 +233,7 @@ class JsonRows implements RowReader {
 
 function textAt(members: Record<string, unknown>, path: string | undefined): string | undefined {
   const value = path === undefined ? undefined : memberAt(members, path);
-  return typeof value === "string" ? value.trim() : undefined;
+  return typeof value === "string" ? trimmed(value) : undefined;
 }
 
 /** Lines of a log: the text of one field. */

@@ -3,6 +3,7 @@
 import { createReadStream, fstatSync, openSync, type Stats, statSync } from "node:fs";
 import { decode, type Encoding } from "@inkling/bulk/decode";
 import { untilStopped } from "@inkling/bulk/errors";
+import { trimmed } from "@inkling/bulk/values";
 import { CliError, explainFileError } from "../terminal/errors.ts";
 
 /** As a file name: standard input or output. */
@@ -100,6 +101,9 @@ function isSame({ dev, ino }: Stats, other: string | number): boolean {
 /** A longer line is read in parts. */
 const MAX_LINE = 1 << 20;
 
+/** Of an email address white space beyond ASCII is a part, as for the API; no other value has any. */
+const valueIn = (line: string) => (line.includes("@") ? trimmed(line) : line.trim());
+
 /** The lines of a file or of standard input, without blank ones. @throws CliError, BulkError */
 export async function* linesOf(file: string, signal: AbortSignal): AsyncGenerator<string> {
   const { chunks } = await openInput(file, signal, (bytes) => bytes.length);
@@ -113,8 +117,8 @@ export async function* linesOf(file: string, signal: AbortSignal): AsyncGenerato
       lines.push(held);
       held = "";
     }
-    yield* lines.map((line) => line.trim()).filter((line) => line !== "");
+    yield* lines.map(valueIn).filter((line) => line !== "");
   }
-  const last = (held + decoder.decode()).trim();
+  const last = valueIn(held + decoder.decode());
   if (last !== "") yield last;
 }
