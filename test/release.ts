@@ -44,6 +44,7 @@ export const smallDomain = (n: number) => `disposable-${n}.com`;
  * @param missing flags without data
  * @param feeds reports of its feeds
  * @param withNetwork does it know whose network an address is?
+ * @param meta what its segments say of themselves, at their start
  * @returns its id and the paths of its segments
  */
 export function smallRelease(
@@ -52,6 +53,7 @@ export function smallRelease(
   missing: Release["missing"] = [],
   feeds: Release["feeds"] = [],
   withNetwork = false,
+  meta: unknown = {},
 ): { id: string; files: string[] } {
   prepareDataFolder(dataDir);
   const network = parsePrefix(SMALL_NETWORK)!;
@@ -74,13 +76,16 @@ export function smallRelease(
   const label = ({ is_abuser: "attacker", is_proxy: "vpn", is_tor_exit: "tor_exit" } as const)[smallFlag(n)];
   const judgement = judgeNetworks([{ feed: "test", subject: smallFlag(n), label, networks: [network] }]);
   const write = (kind: SegmentKind, sections: readonly SectionData[]) => ({
-    ...writeSegmentFile(dataDir, segmentChunks(kind, sections, {})),
+    ...writeSegmentFile(dataDir, segmentChunks(kind, sections, meta)),
     inputs: "0".repeat(64),
   });
   const segments = {
     geo: write("geo", geo.sections),
     reputation: write("reputation", reputationSections(judgement)),
-    email: write("email", emailSections(new Map([[smallDomain(n), [smallDomain(n)]]]))),
+    email: write(
+      "email",
+      emailSections(new Map([[smallDomain(n), [smallDomain(n)]]]), new Map(), () => 0.5),
+    ),
     ...(withNetwork && { network: write("network", smallNetworks()) }),
   };
   const content: Omit<Release, "id"> = {

@@ -352,6 +352,41 @@ describe("onUnavailable", () => {
   }
 });
 
+describe("onThrottled", () => {
+  const lookups: [name: string, step: Step, code: string][] = [
+    ["the key's rate is used up", problem(429, "RATE_LIMITED"), "RATE_LIMITED"],
+    ["the key's quota is used up", problem(429, "QUOTA_EXCEEDED"), "QUOTA_EXCEEDED"],
+    ["a proxy throttles", html(429), "ANSWER_UNREADABLE"],
+  ];
+  for (const [name, step, code] of lookups) {
+    test(`${name}: "deny" by default, whatever onUnavailable is`, async () => {
+      for (const onUnavailable of ["allow", "deny"] as const) {
+        const { client } = await pair([step], { onUnavailable, retries: 0 });
+        const found = await client.reputation("203.0.113.9");
+        assert.ok(found instanceof Unavailable);
+        assert.deepEqual([found.verdict, found.error.code, found.error.isThrottled], ["deny", code, true]);
+      }
+    });
+    test(`${name}: "allow" if the application sets that`, async () => {
+      const options = { onUnavailable: "deny", onThrottled: "allow", retries: 0 } as const;
+      const { client } = await pair([step], options);
+      const found = await client.reputation("203.0.113.9");
+      assert.ok(found instanceof Unavailable);
+      assert.equal(found.verdict, "allow");
+    });
+    test(`${name}: throws with "throw"`, async () => {
+      const { client } = await pair([step], { retries: 0 });
+      assert.equal((await failure(client.reputation("203.0.113.9"))).code, code);
+    });
+  }
+  test("an outage is not throttling", async () => {
+    const { client } = await pair([problem(503, "DATA_NOT_LOADED")], { onUnavailable: "allow", retries: 0 });
+    const found = await client.reputation("203.0.113.9");
+    assert.ok(found instanceof Unavailable);
+    assert.deepEqual([found.verdict, found.error.isThrottled], ["allow", false]);
+  });
+});
+
 describe("the data behind an answer", () => {
   const PARTIAL = {
     "Inkling-Data-State": 'partial; missing="is_abuser is_proxy"; incomplete="is_tor_exit"',
@@ -589,6 +624,17 @@ describe("options", () => {
     ["no key", { key: undefined }, /key must be a whole key/],
     ["an empty key", { key: "" }, /key must be a whole key/],
     ["a key with a line end", { key: `${KEY}\n` }, /key must be a whole key/],
+    [
+      "a misspelt option",
+      { onUnavailible: "deny" },
+      /onUnavailible is not an option of a client. Options: url/,
+    ],
+    [
+      "a verdict that does not exist",
+      { onUnavailable: "allow", onThrottled: "throw" },
+      /onThrottled must be/,
+    ],
+    ["a verdict without effect", { onThrottled: "allow" }, /onThrottled has no effect/],
     ["another choice", { onUnavailable: "maybe" }, /onUnavailable must be/],
     ["a flag that does not exist", { require: ["is_vpn"] }, /require must be a list; .*"is_proxy"/],
     ["one flag that is no list", { require: "is_proxy" }, /require must be a list/],

@@ -213,7 +213,7 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
       requireData(this.#required(lookup, options), data[lookup], {});
       return (bytes === undefined ? undefined : withData(objectOf(bytes), data[lookup])) as T;
     };
-    return settle(this.#options.onUnavailable, work());
+    return settle(this.#options.onUnavailable, "deny", work()); // nothing throttles in process;
   }
 
   #bytes(lookup: Lookup, value: string, options: Extras | undefined): Uint8Array | undefined {

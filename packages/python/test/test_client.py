@@ -333,6 +333,19 @@ class WithoutAnAnswer(Case):
         _, client = self.serve(refused)
         self.fails("IP_ADDRESS_RESERVED", client.reputation, "10.0.0.1")
 
+    def test_throttling_is_denied_by_default(self):
+        for code in ("RATE_LIMITED", "QUOTA_EXCEEDED"):
+            refused = answer(429, problem(code, 429))
+            for options, verdict in (
+                ({"on_unavailable": "allow"}, "deny"),
+                ({"on_unavailable": "deny", "on_throttled": "allow"}, "allow"),
+            ):
+                _, client = self.serve(refused, retries=0, **options)
+                found = client.reputation("81.2.69.1")
+                self.assertEqual((found.verdict, found.error.code, found.error.is_throttled), (verdict, code, True))
+            _, client = self.serve(refused, retries=0)
+            self.fails(code, client.reputation, "81.2.69.1")
+
     def test_what_always_raises(self):
         for code, status in (("KEY_INVALID", 401), ("SCOPE_REQUIRED", 403), ("SANDBOX_VALUE_REQUIRED", 422)):
             _, client = self.serve(answer(status, problem(code, status)), on_unavailable="allow")
@@ -443,6 +456,8 @@ class Options(Case):
             ((url, ""), {}),
             ((url, KEY + "\r\nX: y"), {}),
             ((url, KEY), {"on_unavailable": "throw"}),
+            ((url, KEY), {"on_throttled": "allow"}),
+            ((url, KEY), {"on_unavailable": "allow", "on_throttled": "raise"}),
             ((url, KEY), {"require": "is_proxy"}),
             ((url, KEY), {"require": ["is_proxi"]}),
             ((url, KEY), {"timeout": 0}),

@@ -20,6 +20,7 @@ import {
   readChannel,
   readPrivateKey,
   readTrustState,
+  rolledBack,
   type Statement,
 } from "@inkling/release-store/channel";
 import { type Command, Option } from "commander";
@@ -99,7 +100,8 @@ function addPublish(channel: Command, context: Context): void {
         "share of the servers that take it; the others keep the one before",
       ).default("100", "100"),
     )
-    .option("--again", "send also what is there already: it was damaged there")
+    .option("--again", "send the objects of what the channel names now once more: they were damaged there")
+    .option("--force", "publish also a release that the channel went back from")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
@@ -107,13 +109,27 @@ function addPublish(channel: Command, context: Context): void {
 Only segments that are not there yet are sent. Publishing the same release again renews it: servers refuse a channel
 that nobody has renewed for seven days.
 
+A release that the channel went back from needs --force: publishing it would undo the rollback on every server.
+--again leaves the channel as it is: the same version, release and share of the servers.
+
 Examples:
   inkling channel publish --channel s3://inkling-releases/prod
   inkling channel publish --percent 10
+  inkling channel publish --again
   INKLING_CHANNEL=/srv/inkling inkling channel publish`,
     );
   addAction(command, context, PUBLISH_SETTINGS, async ({ settings, flags }, release?: string) => {
     const { dataDir } = settings;
+    if (flags.again === true) {
+      if (release !== undefined || command.getOptionValueSource("percent") === "cli") {
+        throw new CliError(
+          "--again sends what the channel names now: it takes no release and no --percent",
+          "leave them out; `npx @inkling/cli channel status` shows what the channel names",
+          EXIT.usage,
+        );
+      }
+      return done(await changed("nothing was sent", () => publisher(settings, context).sendAgain(dataDir)));
+    }
     const name = release ?? requireCurrentName(dataDir);
     const percent = percentOf(flags.percent);
     const names = releaseNames(dataDir);
@@ -122,9 +138,8 @@ Examples:
         names.length === 0 ? "`npx @inkling/cli data update` makes one" : `kept are ${names.join(", ")}`;
       throw new CliError(`there is no release ${name} in ${dataDir}`, hint);
     }
-    const again = flags.again === true;
     const statement = await changed("nothing was published", () =>
-      publisher(settings, context).publish(dataDir, name, percent, again),
+      publisher(settings, context).publish(dataDir, name, percent, flags.force === true),
     );
     if (statement.percent !== percent) {
       warn(
@@ -354,9 +369,11 @@ function statementText(statement: Statement): string {
   const { channel, version, release, percent, previous, kept, published_at, expires_at } = statement;
   const age = formatAge(Date.now() - Date.parse(published_at));
   const others = percent < 100 && previous !== undefined ? `; the others have ${previous.name}` : "";
+  const left = [...rolledBack(statement)];
   return [
     `Channel ${channel}, version ${version}, published ${published_at} (age: ${age}): ${release.name} for ${percent} % of the servers${others}`,
     `  kept for a rollback: ${kept.map(({ name }) => name).join(", ")}`,
+    ...(left.length === 0 ? [] : [`  went back from: ${left.join(", ")}`]),
     `  valid until ${expires_at}`,
   ].join("\n");
 }

@@ -49,7 +49,7 @@ function addUpdate(data: Command, context: Context): void {
     .description("build a release from the newest copies of all feeds, and make it current")
     .option(
       "--accept <feed...>",
-      'accept the pending copies of these feeds, which changed too much; "release": the release that flags too much',
+      'accept the pending copies of these feeds, which changed too much; "release": the release that flags too much or too little',
     )
     .option("--json", "print the result as JSON")
     .addHelpText(

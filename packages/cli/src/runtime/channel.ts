@@ -187,6 +187,7 @@ export function openFollower(
     verify: (folder, name, known, signal) =>
       server?.()?.verify(name, signal) ??
       verifyInProcess(workerEnvironment(processEnvironment), folder, name, known, signal),
+    served: () => server?.()?.report().release?.name,
     now: Date.now,
     ...(onProgress && { onProgress }),
   });

@@ -42,6 +42,7 @@ function serverOptions(settings: Settings, mode: Mode, version: string, watched:
     maxUnstoredSeconds: settings.maxUnstoredSeconds,
     maxStaleSeconds: settings.maxStale,
     workers: settings.workers,
+    drainSeconds: settings.drainSeconds,
     workerEnvironment: workerEnvironment(processEnvironment),
     console: serveConsole(),
     ...(settings.apiKey === undefined ? {} : { adoptKey: settings.apiKey }),

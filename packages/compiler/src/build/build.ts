@@ -47,7 +47,7 @@ import { whyHeld } from "../validate/release-gate.ts";
 import { ACCEPT_RELEASE, type BuildEvent, type BuildRequest } from "./events.ts";
 import { codeDigest, inputsDigest } from "./inputs.ts";
 import { destroyExpired, type LoadedFeed, loadFeed } from "./load.ts";
-import { collectGarbage, MAKERS } from "./makers.ts";
+import { collectGarbage, type Decided, MAKERS } from "./makers.ts";
 import { belongsTo, decides, isLoaded } from "./parts.ts";
 
 export interface BuildEffects {
@@ -134,7 +134,7 @@ async function buildLocked(
   const trusted = before?.code === code ? before : undefined;
   const feeds = await loadFeeds(request, trusted, effects, deadline, arrived);
   const segments: { -readonly [Kind in SegmentKind]?: SegmentReport } = {};
-  let flagged: Release["flagged"];
+  let decided: Decided = {};
   for (const [index, kind] of BUILD_ORDER.entries()) {
     const parts = feeds.filter((loaded) => belongsTo(kind, loaded));
     if (!parts.some((loaded) => isLoaded(loaded) && decides(loaded, FEED_SETS[kind].deciding))) continue;
@@ -149,9 +149,9 @@ async function buildLocked(
     for (const part of parts) if (!later.some((next) => belongsTo(next, part))) part.forget();
     if (same === undefined) verifySegment(request.dataDir, kind, made, effects);
     segments[kind] = { sha256: made.sha256, bytes: made.bytes, inputs };
-    if (kind === "reputation") flagged = same === undefined ? (made as Written).flagged : same.flagged;
+    decided = { ...decided, ...decidedIn(kind, same ?? (made as Written)) };
   }
-  const manifest = describe(segments, feeds, { code, flagged }, effects.now());
+  const manifest = describe(segments, feeds, { code, ...decided }, effects.now());
   const same = newest?.manifest.id === manifest.id ? newest : undefined;
   const why = same || isAccepted ? undefined : whyHeld(manifest, before, request.accept);
   const since = waiting?.id === manifest.id ? waiting.created_at : manifest.created_at;
@@ -260,20 +260,26 @@ async function loadFeeds(
 const isReusable = (dataDir: string, earlier: SegmentReport | undefined, inputs: string): boolean =>
   earlier?.inputs === inputs && hasSegment(dataDir, earlier.sha256);
 
-type Written = Omit<SegmentReport, "inputs"> & Pick<Release, "flagged">;
+type Written = Omit<SegmentReport, "inputs"> & Decided;
+
+/** What the policy decided for one segment, of a release or of what was just made. */
+function decidedIn(kind: SegmentKind, { flagged, disposable }: Decided): Decided {
+  if (kind === "reputation") return flagged === undefined ? {} : { flagged };
+  return kind === "email" && disposable !== undefined ? { disposable } : {};
+}
 
 function writeSegment(
   dataDir: string,
   kind: SegmentKind,
   parts: readonly LoadedFeed[],
-  { emit }: BuildEffects,
+  effects: BuildEffects,
 ): Written {
-  emit({ type: "progress", step: `building ${kind}`, done: 0 });
+  effects.emit({ type: "progress", step: `building ${kind}`, done: 0 });
   const meta = {
     feeds: parts.filter(isLoaded).map(({ report }) => ({ id: report.id, sha256: report.sha256 })),
   };
-  const { sections, flagged } = MAKERS[kind](parts, emit);
-  return { ...writeSegmentFile(dataDir, segmentChunks(kind, sections, meta)), flagged };
+  const { sections, ...decided } = MAKERS[kind](parts, effects);
+  return { ...writeSegmentFile(dataDir, segmentChunks(kind, sections, meta)), ...decided };
 }
 
 /** What the segment was made of is garbage by now: its feeds' mapped files and the file itself count as memory, too. */
@@ -291,7 +297,7 @@ function verifySegment(
 function describe(
   segments: Release["segments"],
   feeds: readonly LoadedFeed[],
-  { code, flagged }: Pick<Release, "code" | "flagged">,
+  { code, flagged, disposable }: Pick<Release, "code"> & Decided,
   now: Date,
 ): Release {
   const reports = feeds.map((loaded) => loaded.report);
@@ -302,6 +308,7 @@ function describe(
     segments,
     feeds: reports,
     ...(flagged && { flagged }),
+    ...(disposable !== undefined && { disposable }),
     missing: ANSWERS.filter((answer) => !decidingFeeds(answer, feeds).some(isLoaded)),
     partial: ANSWERS.flatMap((answer) => whyPartial(answer, decidingFeeds(answer, feeds))),
   };

@@ -1,7 +1,16 @@
 // What a load stores, and what its report, visible to every key, contains.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Feed } from "../catalog/feed.ts";
@@ -20,12 +29,10 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
-const load = (mirror: string) =>
-  loadFeed(
-    TOR,
-    { dataDir: join(root, "data"), mirror, fetch: false, now: new Date(), onlyDue: false, chance: () => 0.5 },
-    undefined,
-  );
+const load = (mirror: string, more: Partial<LoadOptions> = {}) => {
+  const options = { dataDir: join(root, "data"), mirror, fetch: false, onlyDue: false, chance: () => 0.5 };
+  return loadFeed(TOR, { ...options, now: new Date(), ...more }, undefined);
+};
 
 const DAY_MS = 86_400_000;
 const NOW = Date.UTC(2026, 7, 22, 12);
@@ -82,6 +89,29 @@ describe("what a load stores", () => {
     expect(report).toMatchObject({ state: "expired", failures: 1 });
     expect(state(feed).copy).toBeUndefined();
     expect(filesOf(feed)).toEqual(["state.json"]);
+  });
+  test("an expired file in the mirror replaces no usable copy, also when its list is another, or is accepted", async () => {
+    const path = join(root, "mirror", "tor-bulk-exits.txt");
+    const old = new Date(Date.now() - 730 * DAY_MS);
+    writeFileSync(path, LIST);
+    await load(join(root, "mirror"));
+    const good = state(TOR).copy;
+    for (const list of [LIST, `${LIST}5.3.0.0\n`]) {
+      writeFileSync(path, list);
+      utimesSync(path, old, old);
+      for (const accept of [false, true]) {
+        const { report, refused, content } = await load(join(root, "mirror"), { accept });
+        expect(refused).toBe(true);
+        expect(report).toMatchObject({ state: "loaded", source: "last-good", entries: 500 });
+        expect(report.error).toMatch(
+          /^mirror: has the file time 20\S+, more than 14 days ago: the last good copy is not replaced/,
+        );
+        expect(content().networks?.[0]?.networks).toHaveLength(500);
+        expect(state(TOR).copy).toEqual(good);
+      }
+    }
+    const later = new Date(Date.now() + 15 * DAY_MS); // then the kept copy has expired, too
+    expect((await load(join(root, "mirror"), { now: later })).report.state).toBe("expired");
   });
   test("a feed without its credentials sends no request and stores nothing", async () => {
     const optIn = { why: "key", terms: "", credentials: ["abuseipdbKey"] } as const;
@@ -181,6 +211,31 @@ describe("a mirror's user and password", () => {
     } finally {
       await server.stop(true);
     }
+  });
+});
+
+describe("the age of a file in a mirror", () => {
+  const days = (count: number) => new Date(Date.now() - count * DAY_MS);
+  const stated = (date: Date) => `# Last updated: ${date.toISOString()}\n${LIST}`;
+  test.each([
+    ["its own date decides, not that of the file", stated(days(15)), days(0), "expired"],
+    [
+      "also where the file has an older time, as cp -p and rsync -a leave it",
+      stated(days(0)),
+      days(800),
+      "loaded",
+    ],
+    ["without a date of its own: when it was put there", LIST, days(0), "loaded"],
+    ["the same, long ago", LIST, days(15), "expired"],
+  ] as const)("%s", async (_, body, modified, state) => {
+    const file = join(root, "mirror", `${TOR.id}.txt`);
+    writeFileSync(file, body);
+    utimesSync(file, modified, modified);
+    const { report, content } = await load(join(root, "mirror"));
+    expect(report.state).toBe(state);
+    expect(content().networks?.length ?? 0).toBe(state === "loaded" ? 1 : 0);
+    if (state === "loaded") expect(report.error).toBeUndefined();
+    else expect(report.error).toMatch(/ more than 14 days (ago|old): its claims are dropped$/);
   });
 });
 

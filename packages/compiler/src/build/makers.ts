@@ -27,21 +27,29 @@ import { overruledLines } from "./overruled.ts";
 
 type Emit = (event: BuildEvent) => void;
 
-interface Made {
+interface Effects {
+  readonly emit: Emit;
+  /** From 0 to 1, as Math.random. */
+  readonly chance: () => number;
+}
+
+/** What the policy decided, for the gate of the release. */
+export type Decided = Pick<Release, "flagged" | "disposable">;
+
+interface Made extends Decided {
   readonly sections: readonly SectionData[];
-  /** What the policy flags. */
-  readonly flagged?: Release["flagged"];
 }
 
 /** Given the feeds that belong to the segment (parts.ts), in the order of the feed table. */
-export const MAKERS: Readonly<Record<SegmentKind, (parts: readonly LoadedFeed[], emit: Emit) => Made>> = {
-  geo: makeGeo,
-  reputation: makeReputation,
-  email: makeEmail,
-  network: makeNetwork,
-};
+export const MAKERS: Readonly<Record<SegmentKind, (parts: readonly LoadedFeed[], effects: Effects) => Made>> =
+  {
+    geo: makeGeo,
+    reputation: makeReputation,
+    email: makeEmail,
+    network: makeNetwork,
+  };
 
-function makeGeo(parts: readonly LoadedFeed[], emit: Emit): Made {
+function makeGeo(parts: readonly LoadedFeed[], { emit }: Effects): Made {
   const contents = parts.map((loaded) => ({ id: loaded.feed.id, ...loaded.content() }));
   const located = contents.flatMap(({ id, places }) => (places ? [{ id, places }] : [])).sort(byPreference);
   const places = preferPlaces(located.map((source) => source.places));
@@ -89,7 +97,7 @@ export function collectGarbage(): void {
   Bun.gc(true);
 }
 
-function makeReputation(parts: readonly LoadedFeed[], emit: Emit): Made {
+function makeReputation(parts: readonly LoadedFeed[], { emit }: Effects): Made {
   const claims = parts.flatMap((loaded): readonly NetworkClaims[] => loaded.content().networks ?? []);
   const asns = parts.flatMap((loaded) => loaded.content().asns ?? [])[0];
   for (const { feed, content } of parts) {
@@ -112,14 +120,15 @@ function makeReputation(parts: readonly LoadedFeed[], emit: Emit): Made {
   return { sections: reputationSections(judged), flagged: flaggedBy(judged) };
 }
 
-function makeEmail(parts: readonly LoadedFeed[], emit: Emit): Made {
+function makeEmail(parts: readonly LoadedFeed[], { emit, chance }: Effects): Made {
   const claims = parts.flatMap((loaded): DomainClaims | [] => loaded.content().domains ?? []);
   const verdicts = judgeDomains(claims);
   for (const conflict of verdicts.conflicts) emit({ type: "conflict", ...conflict });
-  return { sections: emailSections(verdicts.disposable, domainEvidence(claims, verdicts)) };
+  const sections = emailSections(verdicts.disposable, domainEvidence(claims, verdicts), chance);
+  return { sections, disposable: verdicts.disposable.size };
 }
 
-function makeNetwork(parts: readonly LoadedFeed[], emit: Emit): Made {
+function makeNetwork(parts: readonly LoadedFeed[], { emit }: Effects): Made {
   const contents = parts.map((loaded) => ({ id: loaded.feed.id, ...loaded.content() }));
   const { id, asns } = contents.find((content) => content.asns !== undefined)!; // it decides: there is one
   const claims = contents.flatMap(({ networks }): readonly NetworkClaims[] => networks ?? []);

@@ -115,17 +115,29 @@ function requireGood({ feed, options, state, kept }: Load, copy: FeedCopy, read:
   };
   if (!isNew(copy)) return used;
   requirePast(publishedAt, now);
-  const last = copy.accepted === true || accept === true ? undefined : kept.find("copy");
+  const lastGood = kept.find("copy");
   // An expired last good copy is not compared with.
-  if (last !== undefined && ageOfCopy(feed, last, last.publishedAt, now) !== "dropped")
+  const last =
+    lastGood && ageOfCopy(feed, lastGood, lastGood.publishedAt, now) !== "dropped" ? lastGood : undefined;
+  if (last !== undefined && used.age === "dropped") throw new FeedError(whyExpired(feed, used.copy));
+  if (last !== undefined && copy.accepted !== true && accept !== true)
     requireLikeLast(feed, used.copy, read, { ...last, entries: state.copy?.entries }, now);
   return used;
 }
 
-/** The operator vouches for copies from the mirror. */
+/** What the operator can do about it: `rsync -a` and `cp -p` keep the time that a file had elsewhere. */
+function whyExpired(feed: Feed, { source, fetchedAt, publishedAt }: FeedCopy): string {
+  const days = Math.round(feed.age.dropHours / 24);
+  const dates = [
+    publishedAt && `was made on ${publishedAt.toISOString()}`,
+    fetchedAt &&
+      `${source === "mirror" ? "has the file time" : "was confirmed at"} ${fetchedAt.toISOString()}`,
+  ];
+  return `${dates.filter(Boolean).join(" and ")}, more than ${days} days ago: the last good copy is not replaced by an expired one`;
+}
+
 function ageOfCopy(feed: Feed, copy: FeedCopy, publishedAt: Date | undefined, now: Date): Age {
-  const vouched = (copy.keptFrom ?? copy.source) === "mirror";
-  return ageOf(feed, { confirmedAt: copy.fetchedAt, publishedAt, vouched }, now);
+  return ageOf(feed, { confirmedAt: copy.fetchedAt, publishedAt }, now);
 }
 
 /** Whether the last good copy is missing or damaged and its source was skipped as not due. */

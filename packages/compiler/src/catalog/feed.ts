@@ -47,7 +47,7 @@ export interface Seed {
   readonly published?: string;
 }
 
-/** Counted as in policy/age.ts: from when the publisher made the copy or last confirmed it, whichever is longer ago. */
+/** Counted as in policy/age.ts: from the publisher's own date, or from the last confirmation of a copy without one. */
 export interface AgeLimits {
   /** Older is reported: in status, metrics and log. */
   readonly staleHours: number;

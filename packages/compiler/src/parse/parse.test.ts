@@ -424,6 +424,21 @@ describe("forms that lists come in", () => {
     expect(parseNetworks("ip-lines", bytes(`${comment}\n`)).publishedAt?.toISOString()).toBe(want as string);
   });
   test.each([
+    ["1.0.0.1 # Last updated: 2026-03-05\n2.0.0.2 # Last updated: 2026-03-07\n", "2026-03-07"],
+    ["1.0.0.1 # Last updated: 2026-03-05\n# Last updated: 2026-03-09\n2.0.0.2\n", "2026-03-09"],
+  ])("dates of entries: the newest of them is the list's, unless a comment states one", (list, want) => {
+    const { publishedAt } = parseNetworks("ip-lines", bytes(list));
+    expect(publishedAt).toEqual(new Date(want));
+  });
+  test("AbuseIPDB without its date: that of the newest report", () => {
+    const row = (ipAddress: string, lastReportedAt: string) => {
+      return { ipAddress, lastReportedAt, abuseConfidenceScore: 100 };
+    };
+    const data = [row("192.0.2.7", "2026-03-07T21:15:07+00:00"), row("192.0.2.8", "2026-03-05T21:15:07+00:00")];
+    const { publishedAt } = parseNetworks("abuseipdb-json", bytes(JSON.stringify({ data })));
+    expect(publishedAt).toEqual(new Date("2026-03-07T21:15:07Z"));
+  });
+  test.each([
     "2026-03-07 21:15:07",
     "2026-03-07T21:15:07.000",
     "2026-03-07 21:15:07UTC",

@@ -11,7 +11,8 @@ import { expectPoint, GUARDS, labelOf, networks, PACKAGE } from "../../test/poli
 import type { NetworkClaims, NetworkSubject } from "../catalog/claims.ts";
 import { GUARD_FEEDS } from "../catalog/guard-feeds.ts";
 import { parseNetworks } from "../parse/index.ts";
-import { IS_ABUSER, IS_PROXY, IS_TOR_EXIT } from "./flags.ts";
+import { ALL_FLAGS, IS_ABUSER, IS_PROXY, IS_TOR_EXIT } from "./flags.ts";
+import { EXACT_GUARD_BITS } from "./guards.ts";
 import {
   boundaries,
   evidenceOracle,
@@ -25,6 +26,9 @@ import {
   widthOf,
 } from "./oracle.testing.ts";
 import { type Judgement, judgeNetworks } from "./reputation.ts";
+
+/** On Tor's lists, in 172.224.0.0/12 of Akamai's warning list. */
+const EXITS_IN_WIDE = ["172.232.209.254", "172.232.219.78", "172.234.228.174", "172.234.92.148"];
 
 // The lists of the mirror, read in the plainest way; the compiler's own parsers have their own tests.
 const lines = (file: string) =>
@@ -133,8 +137,22 @@ describe("judgeNetworks on the lists of the mirror", () => {
     listed(file).filter((text) => {
       const prefix = parsePrefix(text);
       if (prefix === undefined) throw new Error(`${file}: ${text}`);
-      return anyFlag(flags, prefix) !== 0;
+      const isWide = prefix.bits < EXACT_GUARD_BITS[prefix.address.family];
+      return (anyFlag(flags, prefix) & (isWide ? ~IS_TOR_EXIT : ALL_FLAGS)) !== 0;
     });
+  test("Tor exits in wide networks of never-flag lists: four, each named by Tor's own lists", () => {
+    const wide = files.flatMap((file) =>
+      listed(file)
+        .map((text) => parsePrefix(text)!)
+        .filter(({ address, bits }) => bits < EXACT_GUARD_BITS[address.family]),
+    );
+    const members = new Members(wide);
+    const exits = claims
+      .filter(({ subject }) => subject === "is_tor_exit")
+      .flatMap((claim) => claim.networks.map((network) => pointOf(network.address)))
+      .filter((point) => members.has(point) && (valueAt(withLists.flags, point) & IS_TOR_EXIT) !== 0);
+    expect([...new Set(exits.map(show))].sort()).toEqual(EXITS_IN_WIDE);
+  });
 
   // docs/policy.md, Limits, has the reasons. Without the feeds public-dns-*: 81 resolvers in networks of VPN providers
   // and of criminals.

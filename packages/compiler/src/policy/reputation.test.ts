@@ -18,9 +18,12 @@ import {
   oracle,
   pointOf,
   show,
+  valueAt,
   widthOf,
 } from "./oracle.testing.ts";
 import { judgeNetworks } from "./reputation.ts";
+
+const YIELDS = "is_tor_exit stays: a Tor list names this very address, and this network is wide";
 
 function claim(feed: string, subject: NetworkSubject, ...texts: string[]): NetworkClaims {
   const lineage = FEEDS.find(({ id }) => id === feed)?.lineage ?? [];
@@ -249,10 +252,14 @@ describe("judgeNetworks", () => {
       const { family, at } = pointOf(parsePrefix(universe.split("/")[0]!)!.address);
       const width = widthOf(family);
       const size = 1 << Number(width - BigInt(universe.split("/")[1]!));
-      const network = fc.tuple(fc.nat(size - 1), fc.nat(6)).map(([offset, shift]) => {
-        const start = ((at + BigInt(offset)) >> BigInt(shift)) << BigInt(shift);
-        return parsePrefix(`${show({ family, at: start })}/${width - BigInt(shift)}`)!;
-      });
+      const around = (point: bigint, shift: bigint) =>
+        parsePrefix(`${show({ family, at: (point >> shift) << shift })}/${width - shift}`)!;
+      const network = fc
+        .tuple(fc.nat(size - 1), fc.nat(6))
+        .map(([offset, shift]) => around(at + BigInt(offset), BigInt(shift)));
+      // The universe, and so much around it that exact entries of Tor lists count against it.
+      const wide = fc.constant(around(at, family === 4 ? 12n : 84n));
+      const guarded = fc.oneof({ weight: 7, arbitrary: network }, { weight: 1, arbitrary: wide });
       const some = fc.array(network, { maxLength: 5 });
       const feeds: [string, NetworkSubject][] = [
         ["ipsum-3", "is_abuser"],
@@ -280,7 +287,7 @@ describe("judgeNetworks", () => {
       ];
       const guards = fc.tuple(
         ...kinds.map((kind) =>
-          fc.array(network, { maxLength: 1 }).map((networks) => ({ ...guard(kind), networks })),
+          fc.array(guarded, { maxLength: 1 }).map((networks) => ({ ...guard(kind), networks })),
         ),
       );
       const seen = new Set<number>();
@@ -300,6 +307,38 @@ describe("judgeNetworks", () => {
       );
       expect(seen.size).toBe(8); // every set of flags was met
     });
+});
+
+describe("a Tor list against a guard", () => {
+  const flagsAt = (text: string, ...claims: NetworkClaims[]) =>
+    valueAt(judgeNetworks(claims).flags, pointOf(parsePrefix(text)!.address));
+  const kinds: GuardKind[] = ["cdn-operator", "crawler", "public-resolver"];
+  test.each([
+    ["an exact entry against a /23", "20.0.0.1", ["20.0.0.1"], ["20.0.0.0/23"], IS_TOR_EXIT],
+    ["an exact entry against a /24", "20.0.0.1", ["20.0.0.1"], ["20.0.0.0/24"], 0],
+    [
+      "an exact entry against a /23 and a /24 in it",
+      "20.0.0.1",
+      ["20.0.0.1"],
+      ["20.0.0.0/23", "20.0.0.0/24"],
+      0,
+    ],
+    ["a network of exits against a /12", "20.0.0.1", ["20.0.0.0/31"], ["20.0.0.0/12"], 0],
+    ["IPv6: an exact entry against a /47", "2a00::1", ["2a00::1"], ["2a00::/47"], IS_TOR_EXIT],
+    ["IPv6: an exact entry against a /48", "2a00::1", ["2a00::1"], ["2a00::/48"], 0],
+    ["IPv6: a /127 of exits against a /32", "2a00::1", ["2a00::/127"], ["2a00::/32"], 0],
+  ])("%s", (_, address, exits, guarded, want) => {
+    for (const kind of kinds)
+      expect(flagsAt(address, claim("tor", "is_tor_exit", ...exits), guard(kind, ...guarded))).toBe(want);
+  });
+  test("the other flags stay removed, and nobody else's entry counts", () => {
+    const wide = guard("cdn-operator", "20.0.0.0/12");
+    const others = [claim("vpns", "is_proxy", "20.0.0.1"), claim("criminals", "is_abuser", "20.0.0.1")];
+    expect(flagsAt("20.0.0.1", ...others, wide)).toBe(0);
+    expect(flagsAt("20.0.0.1", ...others, wide, claim("tor", "is_tor_exit", "20.0.0.1"))).toBe(IS_TOR_EXIT);
+    const two = guard("public-resolver", "20.0.0.0/24");
+    expect(flagsAt("20.0.0.1", wide, two, claim("tor", "is_tor_exit", "20.0.0.1"))).toBe(0);
+  });
 });
 
 describe("evidence", () => {
@@ -334,6 +373,29 @@ describe("evidence", () => {
         ["vpns", "vpn", "20.0.0.0/16", "sets", "is_proxy"],
         ["of-mail-sender", "mail-sender", "20.0.0.0/24", "removes", "is_proxy"],
         ["z", "relay", "20.0.0.0/31", "removes", "is_proxy"],
+      ],
+    },
+    {
+      name: "a wide guard that leaves an exit to the list that names it, and one that also removes another flag",
+      claims: [
+        { ...guard("cdn-operator", "20.0.0.0/12"), feed: "a" },
+        { ...guard("crawler", "20.0.0.0/20"), feed: "b" },
+        claim("vpns", "is_proxy", "20.0.0.0/16"),
+        claim("tor", "is_tor_exit", "20.0.0.1"),
+      ],
+      want: [
+        ["tor", "tor_exit", "20.0.0.1/32", "sets", "is_tor_exit"],
+        ["vpns", "vpn", "20.0.0.0/16", "sets", "is_proxy"],
+        ["a", "cdn-operator", "20.0.0.0/12", "removes", "is_proxy", YIELDS],
+        ["b", "crawler", "20.0.0.0/20", "removes", "is_proxy", YIELDS],
+      ],
+    },
+    {
+      name: "of a wide guard that only leaves the exit a label is left, with the rule",
+      claims: [guard("cdn-operator", "20.0.0.0/12"), claim("tor", "is_tor_exit", "20.0.0.1")],
+      want: [
+        ["tor", "tor_exit", "20.0.0.1/32", "sets", "is_tor_exit"],
+        ["of-cdn-operator", "cdn-operator", "20.0.0.0/12", "label", "", YIELDS],
       ],
     },
     {

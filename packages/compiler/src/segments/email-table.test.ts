@@ -6,8 +6,9 @@ import { join } from "node:path";
 import {
   answerEmail,
   crc32,
+  domainKeys,
   EmailSegment,
-  hashDomain,
+  hashWithKeys,
   MAX_DOMAIN_PROBES,
   openSegment,
   type SectionName,
@@ -16,12 +17,17 @@ import {
 import fc from "fast-check";
 import { getDomain } from "tldts";
 import type { EvidenceText } from "../policy/evidence.ts";
-import { emailSections } from "./email-table.ts";
+import { emailSections as sectionsOf } from "./email-table.ts";
 import { type SectionData, writeSegment } from "./segment-writer.ts";
 
 type Table = ReadonlyMap<string, readonly string[]>;
 
 type Reasons = ReadonlyMap<string, readonly EvidenceText[]>;
+
+/** Draws the same keys each time. */
+const KEYS = domainKeys(2 ** 31, 2 ** 31);
+const emailSections = (domains: Table, evidence: Reasons = new Map(), chance = () => 0.5) =>
+  sectionsOf(domains, evidence, chance);
 
 function bytesOf(domains: Table, evidence: Reasons = new Map()): Uint8Array {
   return new Uint8Array(writeSegment("email", emailSections(domains, evidence), { made: "for a test" }));
@@ -218,12 +224,15 @@ test("evidence of a public suffix is refused", () => {
   expect(() => emailSections(new Map(), new Map([["co.uk", [LISTED]]]))).toThrow("is a public suffix");
 });
 
+/** Names without a pattern: the sums that make up the hash would share it. */
+const spread = (i: number) => `${crc32(Uint8Array.of(i, i >> 8, i >> 16)).toString(36)}${i.toString(36)}`;
+
 test("names with the same hash are distinguished", () => {
   const seen = new Map<number, string>();
   let pair: [string, string] | undefined;
   for (let i = 0; pair === undefined && i < 1_000_000; i++) {
-    const name = `${i.toString(36)}.com`;
-    const hash = hashDomain(name, 0);
+    const name = `${spread(i)}.com`;
+    const hash = hashWithKeys(name, KEYS);
     const twin = seen.get(hash);
     if (twin !== undefined) pair = [twin, name];
     seen.set(hash, name);
@@ -234,16 +243,36 @@ test("names with the same hash are distinguished", () => {
   expect([providers(both, one), providers(both, other)]).toEqual([[one], [other]]);
 });
 
-test("names crafted to share a slot do not lengthen lookups: another seed is used", () => {
+/** More names than fit, which share a slot with the first keys that are drawn. */
+function crowded(): Map<string, readonly string[]> {
   const count = 128; // slots for 39 to 76 names
   const domains = new Map<string, readonly string[]>();
   for (let i = 0; domains.size < MAX_DOMAIN_PROBES + 1; i++) {
     const name = `n${i}.com`;
-    if ((hashDomain(name, 0) & (count - 1)) === 7) domains.set(name, [name]);
+    if ((hashWithKeys(name, KEYS) & (count - 1)) === 7) domains.set(name, [name]);
   }
+  return domains;
+}
+
+test("names that share a slot do not lengthen lookups: other keys are drawn", () => {
+  const domains = crowded();
   const slots = emailSections(domains).find((section) => section.name === "domainSlots")!.data;
-  expect(slots[0]).toBeGreaterThan(0);
+  expect([...slots.slice(0, 2)]).toEqual([2 ** 31, 2 ** 31 + 1]);
   const segment = segmentOf(domains);
+  for (const name of domains.keys()) expect(providers(segment, name)).toEqual([name]);
+});
+
+test("names made against one table fit the next at once: who makes them cannot know its keys", () => {
+  const domains = crowded();
+  let draws = 0;
+  const chance = () => {
+    draws++;
+    return 0.25;
+  };
+  const sections = emailSections(domains, new Map(), chance);
+  expect(draws).toBe(2);
+  const segment = EmailSegment.open(new Uint8Array(writeSegment("email", sections, {})));
+  segment.verify();
   for (const name of domains.keys()) expect(providers(segment, name)).toEqual([name]);
 });
 
@@ -317,7 +346,7 @@ describe("damage", () => {
   // With the checksum put right again, so that the checks behind it are the ones that answer.
   const sections = sectionOffsets(whole);
   const rows: readonly [name: string, damage: (bytes: Uint8Array) => void, place: RegExp][] = [
-    ["reserved word of the slots", (b) => poke32(b, sections.slots + 4, 1), /domainSlots\[1\]/],
+    ["another seed of the keys", (b) => poke32(b, sections.slots + 4, 1), /hash of/],
     ["another seed", (b) => poke32(b, sections.slots, 1), /hash of/],
     ["hash of a slot", (b) => pokeSlot(b, 0, (hash) => hash ^ 1), /hash of/],
     ["pointer of a slot beyond the names", (b) => pokeSlot(b, 1, () => 0x7fffffff), /points at no name/],
@@ -388,7 +417,7 @@ test("a name stored twice is refused", () => {
   expect(second).toBe("b.com");
   bytes[names + 20 + 9] = 0x61; // "a.com" again
   // As a writer that stores it twice would: the right hash, in the next free slot.
-  const hash = hashDomain("a.com", 0);
+  const hash = hashWithKeys("a.com", KEYS);
   const count = (slotsEnd - slots - 8) / 8;
   for (let i = 0; i < count; i++) {
     poke32(bytes, slots + 8 + 8 * i, 0);

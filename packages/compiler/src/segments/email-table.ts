@@ -1,19 +1,21 @@
 // email-table.ts: disposable domains, their providers, and evidence in; the sections of an email segment out.
 //
-// in   domain -> providers, and domain -> evidence, as policy decided them, in any order
+// in   domain -> providers, and domain -> evidence, as policy decided them, in any order; chance
 // out  answers, evidence, evidenceFeeds, domainSlots, domainNames
 // err  Error for an entry that policy must not let through: no A-label, a public suffix, no or repeated providers
 // src  docs/segment-format.md; the reader is packages/engine/src/segment/email-segment.ts
-// note names in public lists may be made to fall into the same slots: the reader stops after MAX_DOMAIN_PROBES, so a
-//      table that needs more is built with another seed. Names with evidence alone are in the same table with an
-//      answer of 0: two tables held nearly every name twice, and took 1.7 times the space.
+// note names in public lists may be made to fall into the same slots, and a reader stops after MAX_DOMAIN_PROBES. The
+//      keys of the hash are therefore drawn for each table: who makes names cannot know them. A table that is full
+//      anyway gets other keys, and later more slots. Names with evidence alone are in the same table with an answer
+//      of 0: two tables held nearly every name twice, and took 1.7 times the space.
 
 import {
   cutSuffix,
   DOMAIN_NAME_ALIGN,
   DOMAIN_NAME_HEADER,
   DOMAIN_SLOTS_HEADER,
-  hashDomain,
+  domainKeys,
+  hashWithKeys,
   MAX_DOMAIN_PROBES,
   toAsciiDomain,
   VALUE_OF,
@@ -23,9 +25,9 @@ import { AnswerRecords } from "./answer-records.ts";
 import { EvidenceWriter } from "./evidence-records.ts";
 import type { SectionData } from "./segment-writer.ts";
 
-/** Natural tables fit with seed 0; from this seed on, the table doubles each time as well. */
-const SEEDS_BEFORE_GROWTH = 8;
-const MAX_SEEDS = 12;
+/** Keys that are drawn for one table, at most. The first nearly always fit; the last four also double the table each. */
+const MAX_DRAWS = 12;
+const DRAWS_BEFORE_GROWTH = 8;
 /** Share of slots in use, at most: a search for an absent name then reads three or four slots. */
 const MOST_FULL = 0.6;
 
@@ -33,11 +35,13 @@ const MOST_FULL = 0.6;
  * The sections of an email segment.
  * @param domains lower-case A-labels, none a public suffix -> the providers of each: itself, then who runs it
  * @param evidence of each name that any list has; equal lists may be one array
+ * @param chance from 0 to 1, as Math.random: draws the keys of the hash
  * @throws Error naming the first entry (in order of names) that no lookup may ever match
  */
 export function emailSections(
   domains: ReadonlyMap<string, readonly string[]>,
-  evidence: ReadonlyMap<string, readonly EvidenceText[]> = new Map(),
+  evidence: ReadonlyMap<string, readonly EvidenceText[]>,
+  chance: () => number,
 ): SectionData[] {
   const records = new AnswerRecords("");
   const writer = new EvidenceWriter();
@@ -56,7 +60,7 @@ export function emailSections(
   return [
     ...records.sections(),
     ...writer.sections(),
-    { name: "domainSlots", data: slotSection(names, pointers) },
+    { name: "domainSlots", data: slotSection(names, pointers, chance) },
     { name: "domainNames", data: bytes },
   ];
 }
@@ -103,15 +107,16 @@ function nameSection(names: readonly string[], values: readonly Values[]) {
   return { bytes, pointers };
 }
 
-function slotSection(names: readonly string[], pointers: Uint32Array): Uint32Array {
+function slotSection(names: readonly string[], pointers: Uint32Array, chance: () => number): Uint32Array {
+  const draw = () => Math.floor(chance() * 2 ** 32) >>> 0;
   let count = 1;
   while (count * MOST_FULL < names.length) count *= 2;
-  for (let seed = 0; seed < MAX_SEEDS; seed++) {
-    if (seed >= SEEDS_BEFORE_GROWTH) count *= 2;
-    const slots = fillSlots(names, pointers, count, seed);
+  for (let draws = 0; draws < MAX_DRAWS; draws++) {
+    if (draws >= DRAWS_BEFORE_GROWTH) count *= 2;
+    const slots = fillSlots(names, pointers, count, [draw(), (draw() + draws) >>> 0]);
     if (slots !== undefined) return slots;
   }
-  throw new Error(`email table: ${names.length} names fit no table, tried ${MAX_SEEDS} seeds`);
+  throw new Error(`email table: ${names.length} names fit no table, tried ${MAX_DRAWS} keys`);
 }
 
 /** Open addressing, linear; `undefined` when a name would be too far from its home. */
@@ -119,12 +124,13 @@ function fillSlots(
   names: readonly string[],
   pointers: Uint32Array,
   count: number,
-  seed: number,
+  seed: readonly [number, number],
 ): Uint32Array | undefined {
   const slots = new Uint32Array(DOMAIN_SLOTS_HEADER + 2 * count);
-  slots[0] = seed;
+  slots.set(seed);
+  const keys = domainKeys(...seed);
   for (let i = 0; i < names.length; i++) {
-    const hash = hashDomain(names[i]!, seed);
+    const hash = hashWithKeys(names[i]!, keys);
     let slot = hash & (count - 1);
     let probes = 1;
     while (slots[DOMAIN_SLOTS_HEADER + 2 * slot + 1] !== 0) {

@@ -193,10 +193,17 @@ describe("the last line", () => {
     [
       ["has its end, as before", "ip-lines", "a\nb\n", "a\n", "passes"],
       ["has none, as before", "ip-lines", "a\nb", "a", "passes"],
-      ["lost its end", "ip-lines", "a\nb", "a\n", "held back"],
+      ["lost its end", "ip-lines", "a\nb", "a\n", "passes"],
+      ["lost its end, and nothing else", "ip-lines", "a\nb", "a\nb\n", "passes"],
+      ["lost its end, as lines after it went", "ip-lines", "a\nb", "a\nb\r\nc\n", "passes"],
+      ["is a new one without an end", "ip-lines", "a\nd", "a\nb\nc\n", "passes"],
+      ["is a part of one", "ip-lines", "a\nb", "a\nbc\n", "held back"],
+      ["is a part of one that is the first by now", "ip-lines", "a\nb", "bc\na\n", "held back"],
+      ["is a part of one and a whole one", "ip-lines", "a\nb", "a\nbc\nb\n", "passes"],
+      ["is a part of one of more lines", "ip-lines", "a\nx\ny\nb", "a\nbc\n", "passes"],
       ["got one", "ip-lines", "a\nb\n", "a", "passes"],
-      ["of domains lost its end", "domain-lines", "a\nb", "a\n", "held back"],
-      ["of JSON is JSON's own business", "monosans-json", "[]", "[]\n", "passes"],
+      ["of domains is a part of one", "domain-lines", "a\nb", "a\nbc\n", "held back"],
+      ["of JSON is JSON's own business", "monosans-json", "[", "[]\n", "passes"],
     ];
   test.each(rows)("%s", (_name, format, next, last, verdict) => {
     expect(problem(() => requireWholeLines(format, bytes(next), bytes(last)))).toBe(verdict);

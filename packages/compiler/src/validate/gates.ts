@@ -55,14 +55,25 @@ const LINES: ReadonlySet<Format> = new Set([
   "ip-range-csv",
 ]);
 const LINE_END = 10;
+const CARRIAGE_RETURN = 13;
 
 /**
- * A list whose last line has lost its line end was cut inside that line: the rest of it may be a valid address.
+ * A shorter list whose last line is only the beginning of a line of the last good copy was cut inside that line, and the
+ * rest of it may be a valid address. A last line without an end says nothing by itself.
  * @throws HeldBack
  */
 export function requireWholeLines(format: Format, next: Uint8Array, last: Uint8Array): void {
-  if (!LINES.has(format) || last.at(-1) !== LINE_END || next.at(-1) === LINE_END) return;
-  throw new HeldBack("is cut short: its last line has no end, as that of the last good copy has");
+  if (!LINES.has(format) || next.length >= last.length || next.at(-1) === LINE_END) return;
+  const end = next.subarray(next.lastIndexOf(LINE_END) + 1);
+  const before = Buffer.from(last.buffer, last.byteOffset, last.length);
+  let longer = false;
+  for (let at = before.indexOf(end); at >= 0; at = before.indexOf(end, at + 1)) {
+    if (at > 0 && before[at - 1] !== LINE_END) continue;
+    const after = before[at + end.length];
+    if (after === undefined || after === LINE_END || after === CARRIAGE_RETURN) return;
+    longer = true;
+  }
+  if (longer) throw new HeldBack("is cut short: its last line is the beginning of one of the last good copy");
 }
 
 /** @throws FeedError when a copy has fewer or more entries than its feed can have */

@@ -6,7 +6,7 @@ import type { NetworkClaims } from "../catalog/claims.ts";
 import { judgeNetworks } from "../policy/reputation.ts";
 import { flaggedBy, whyHeld } from "./release-gate.ts";
 
-type Known = Pick<Release, "flagged" | "feeds">;
+type Known = Pick<Release, "flagged" | "disposable" | "feeds">;
 const PUBLIC_4 = 3_702_258_432;
 const list = (id: string, v4: number, sets = "is_proxy"): FeedReport => ({
   id,
@@ -32,6 +32,11 @@ const release = (flag: string, spaces: Spaces, feeds: readonly FeedReport[] = [l
     feeds: [...feeds],
   };
 };
+
+const domains = (disposable: number): Known => ({
+  disposable,
+  feeds: [{ ...list("d", 0, "disposable"), entries: disposable }],
+});
 
 const MILLION = 1_000_000;
 const rows: readonly [name: string, next: Known, before: Known | undefined, held: boolean][] = [
@@ -93,6 +98,44 @@ const rows: readonly [name: string, next: Known, before: Known | undefined, held
   ["more than that", release("is_proxy", { guarded: 10 * MILLION, overruled: 500_001 }), undefined, true],
   ["all of a few", release("is_proxy", { guarded: 65_536, overruled: 65_536 }), undefined, false],
   ["no reputation at all", { feeds: [] }, release("is_proxy", { v4: 1 }), false],
+  ["half is left", release("is_proxy", { v4: 5_000 }), release("is_proxy", { v4: 10_000 }), false],
+  ["less is left", release("is_proxy", { v4: 4_999 }), release("is_proxy", { v4: 10_000 }), true],
+  ["less is left of a few", release("is_proxy", { v4: 1 }), release("is_proxy", { v4: 501 }), false],
+  ["less is left of IPv6", release("is_proxy", { v6: 2 ** 32 }), release("is_proxy", { v6: 2 ** 34 }), true],
+  [
+    "no reputation is left, and its list is refused",
+    { feeds: [{ ...list("a", 1), state: "refused" }] },
+    release("is_proxy", { v4: 10_000 }),
+    true,
+  ],
+  [
+    "nothing is left, as a list has expired",
+    release("is_proxy", {}, [{ ...list("a", 1), state: "expired" }]),
+    release("is_proxy", { v4: 10_000 }),
+    false,
+  ],
+  [
+    "nothing is left, as a list was turned off",
+    release("is_proxy", {}, [list("b", 1)]),
+    release("is_proxy", { v4: 10_000 }, [list("a", 1), list("b", 1)]),
+    false,
+  ],
+  [
+    "nothing is left, as a list for another flag was turned off",
+    release("is_proxy", {}, [list("a", 1)]),
+    release("is_proxy", { v4: 10_000 }, [list("a", 1), list("b", 1, "is_abuser")]),
+    true,
+  ],
+  [
+    "nothing is left, of a list that the operator accepts",
+    release("is_proxy", {}, [list("accepted", 0)]),
+    release("is_proxy", { v4: 10_000 }, [list("accepted", 1)]),
+    false,
+  ],
+  ["half of the domains are left", domains(5_000), domains(10_000), false],
+  ["fewer domains are left", domains(4_999), domains(10_000), true],
+  ["fewer domains are left of a few", domains(1), domains(501), false],
+  ["a release of before domains were counted", domains(1), { feeds: [] }, false],
 ];
 test.each(rows)("%s", (_name, next, before, held) => {
   expect(whyHeld(next, before, ["accepted"]) !== undefined).toBe(held);
@@ -104,6 +147,19 @@ test("the reason names what would be flagged and the lists that grew most", () =
   expect(whyHeld(next, before, [])).toBe(
     "is_proxy: 0.81 % of public IPv4 would be flagged, up from 0.27 % of public IPv4 " +
       "(a covers 0.62 % of public IPv4, before 0.081 % of public IPv4)",
+  );
+});
+
+test("the reason names what is lost and the lists that lost most", () => {
+  const lost = { ...list("b", 1), state: "missing", entries: 0 } as const;
+  const before = release("is_proxy", { v4: 10 * MILLION }, [{ ...list("a", 9), entries: 9 }, list("b", 1)]);
+  const next = release("is_proxy", { v4: MILLION }, [list("a", 1), lost]);
+  expect(whyHeld(next, before, [])).toBe(
+    "is_proxy: only 0.027 % of public IPv4 would be flagged, down from 0.27 % of public IPv4 " +
+      "(a has 1 entries, before 9; b is missing)",
+  );
+  expect(whyHeld(domains(1), domains(1_000), [])).toBe(
+    "disposable: only 1 domains would be flagged, down from 1000 (d has 1 entries, before 1000)",
   );
 });
 

@@ -1,10 +1,10 @@
 // release-gate.ts: whether what a release flags is believable. Pure: the release before comes in.
 //
-// in   what the new release and the one before it flag (Release.flagged), and their feeds
+// in   what the new release and the one before it flag (Release.flagged and disposable), and their feeds
 // out  why it has to wait for the operator, with the feeds that it came from; undefined when it may be published
 //
 // Gates of one copy (gates.ts) stop a list that changes at once. This one also stops many lists that change together, and
-// one that grows a little each day.
+// one that grows a little each day. A release that loses much is held as well: what was flagged would be let in.
 
 import {
   ADDRESS_FLAGS,
@@ -42,10 +42,15 @@ const FREE_GROWTH: Space = { v4: 1_850_000, v6: 2 ** 40 };
 const MOST_OVERRULED = 0.05;
 /** Of a few guarded addresses any may be listed. */
 const FREE_OVERRULED: Space = { v4: 2 ** 16, v6: 2 ** 32 };
+/** A release may lose half of what the one before it flags. */
+const LEAST_KEPT = 0.5;
+/** A loss that needs no reason: less than a third of the Tor exits, which are the fewest. */
+const FREE_LOSS: Space = { v4: 500, v6: 2 ** 32 };
+const FREE_LOST_DOMAINS = 500;
 const MOST_NAMED = 3;
 
 type Flagged = NonNullable<Release["flagged"]>;
-type Known = Pick<Release, "flagged" | "feeds">;
+type Known = Pick<Release, "flagged" | "disposable" | "feeds">;
 
 /** What a judgement flags and overrules, by flag. */
 export function flaggedBy({ flags, guards }: Pick<Judgement, "flags" | "guards">): Flagged {
@@ -88,6 +93,7 @@ export function whyHeld(
     const why = (["v4", "v6"] as const).flatMap((family) => whyFlag(flag, family, found, last));
     return why.length === 0 ? [] : [`${flag}: ${why.join(", ")} (${causes(flag, next, before)})`];
   });
+  if (before !== undefined) reasons.push(...whyLess(next, before, accepted));
   return reasons.length === 0 ? undefined : reasons.join("; ");
 }
 
@@ -112,6 +118,54 @@ function whyFlag(
   return why;
 }
 
+/** Why so much less would be flagged that the operator has to say whether that is right. */
+function whyLess(next: Known, before: Known, accepted: readonly string[]): string[] {
+  const reasons: string[] = [];
+  const hold = (what: string, now: string, last: string) => {
+    if (!isLossExpected(what, next, before, accepted))
+      reasons.push(
+        `${what}: only ${now} would be flagged, down from ${last} (${causesOfLoss(what, next, before)})`,
+      );
+  };
+  const isLoss = (now: number, last: number, free: number) => now < last * LEAST_KEPT && last - now > free;
+  for (const flag of ADDRESS_FLAGS) {
+    const [found, last] = [next.flagged?.[flag]?.flagged, before.flagged?.[flag]?.flagged];
+    if (last === undefined) continue;
+    const family = (["v4", "v6"] as const).find((each) =>
+      isLoss(found?.[each] ?? 0, last[each], FREE_LOSS[each]),
+    );
+    if (family !== undefined) hold(flag, amount(found?.[family] ?? 0, family), amount(last[family], family));
+  }
+  const { disposable: last = 0 } = before;
+  const { disposable: now = 0 } = next;
+  if (isLoss(now, last, FREE_LOST_DOMAINS)) hold("disposable", `${now} domains`, `${last}`);
+  return reasons;
+}
+
+/** Whether a list that was in the release before was turned off, or is too old by now, or is accepted. */
+function isLossExpected(what: string, next: Known, before: Known, accepted: readonly string[]): boolean {
+  const now = new Map(next.feeds.map((feed) => [feed.id, feed]));
+  return listsOf(what, before).some(({ id }) => {
+    const feed = now.get(id);
+    return feed === undefined || feed.state === "expired" || accepted.includes(id);
+  });
+}
+
+/** The lists that lost most, or are gone, as text. */
+function causesOfLoss(what: string, next: Known, before: Known): string {
+  const now = new Map(next.feeds.map((feed) => [feed.id, feed]));
+  const lost = listsOf(what, before).flatMap(({ id, entries }) => {
+    const feed = now.get(id);
+    if (feed?.state !== "loaded") return [{ by: entries, text: `${id} is ${feed?.state ?? "missing"}` }];
+    const by = entries - feed.entries;
+    return by > 0 ? [{ by, text: `${id} has ${feed.entries} entries, before ${entries}` }] : [];
+  });
+  const named = lost.sort((a, b) => b.by - a.by).slice(0, MOST_NAMED);
+  return named.length === 0
+    ? "no list has fewer entries than before"
+    : named.map(({ text }) => text).join("; ");
+}
+
 /** Whether a list for this flag was not in the release before, or is accepted: then growth is no surprise. */
 function hasNewList(
   flag: Flag,
@@ -123,7 +177,7 @@ function hasNewList(
   return listsOf(flag, next).some(({ id }) => !known.has(id) || accepted.includes(id));
 }
 
-const listsOf = (flag: Flag, release: Known | undefined): readonly FeedReport[] =>
+const listsOf = (flag: string, release: Known | undefined): readonly FeedReport[] =>
   release?.feeds.filter(({ sets, state }) => sets === flag && state === "loaded") ?? [];
 
 /** The lists that grew most, as text. */

@@ -8,7 +8,7 @@
 //      its hashes are of lower case.
 
 import { MAX_LABEL_TEXT, SPECIAL_USE_DOMAINS } from "./domain.ts";
-import { basis, finish, LOWER_CASE, step } from "./domain-hash.ts";
+import { basis, type DomainKeys, domainKeys, finish, LOWER_CASE, step } from "./domain-hash.ts";
 import { SuffixTable } from "./suffix-table.ts";
 
 export const MAX_LOCAL_OCTETS = 64;
@@ -25,6 +25,8 @@ export const ATEXT = new Uint8Array(128);
 for (const c of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-/=?^_`{|}~") {
   ATEXT[c.charCodeAt(0)] = 1;
 }
+
+const NO_KEYS = domainKeys(0, 0);
 
 /** What {@link readPlain} found; the next call overwrites it. */
 export class PlainMailbox {
@@ -46,13 +48,20 @@ export class PlainMailbox {
   registrableLabel = 0;
   /** Where each label begins. */
   readonly starts = new Int32Array(MAX_EMAIL_OCTETS / 2);
-  /** The hash, with seed 0, of the name in lower case that begins there. */
+  /** The plain hash, with seed 0, of the name in lower case that begins there. */
   readonly hashes = new Int32Array(MAX_EMAIL_OCTETS / 2);
+  /** The keyed hash of the same name, with these keys. */
+  readonly keyedHashes = new Int32Array(MAX_EMAIL_OCTETS / 2);
+  keys: DomainKeys = NO_KEYS;
 }
 
-/** @returns false when it is not plain and valid */
-export function readPlain(text: string, into: PlainMailbox): boolean {
+/**
+ * @param keys of the table that the host is looked up in, if any: both hashes in one pass cost less than two
+ * @returns false when it is not plain and valid
+ */
+export function readPlain(text: string, into: PlainMailbox, keys: DomainKeys = NO_KEYS): boolean {
   if (text.length > MAX_EMAIL_OCTETS) return false;
+  into.keys = keys;
   const at = readHost(text, into);
   if (at < 0 || !isPlainLocalPart(text, at)) return false;
   const label = PlainMailbox.suffixes.registrableLabel(text, into.starts, into.hashes, into.labels);
@@ -68,9 +77,11 @@ export function readPlain(text: string, into: PlainMailbox): boolean {
  * @returns its index; -1 when the host is not plain
  */
 function readHost(text: string, into: PlainMailbox): number {
-  const { starts, hashes } = into;
+  const { starts, hashes, keyedHashes, keys } = into;
   let hash = basis(0);
+  let sum = 0;
   let labels = 0;
+  const last = text.length - 1;
   let end = text.length; // of the label that is being read
   let after = HYPHEN; // the character after this one
   for (let i = end - 1; i >= 0; i--) {
@@ -85,6 +96,7 @@ function readHost(text: string, into: PlainMailbox): number {
         if (after === HYPHEN || after === DOT || end - i > MAX_LABEL_TEXT + 1) return -1;
         if (after === X && isAcePrefix(text, i + 1)) return -1;
         starts[labels] = i + 1;
+        keyedHashes[labels] = finish(sum);
         hashes[labels++] = finish(hash);
         if (c === AT) {
           into.labels = labels;
@@ -94,6 +106,7 @@ function readHost(text: string, into: PlainMailbox): number {
       } else return -1;
     }
     hash = step(hash, c);
+    sum = (sum + Math.imul(keys[last - i]!, c)) | 0;
     after = c;
   }
   return -1;

@@ -8,11 +8,18 @@
 
 import { asciiText } from "../email/ascii.ts";
 import { toAsciiDomain } from "../email/domain.ts";
-import { basis, finish, hashDomain, LOWER_CASE, step } from "../email/domain-hash.ts";
+import {
+  type DomainKeys,
+  domainKeys,
+  finish,
+  hashDomain,
+  hashWithKeys,
+  LOWER_CASE,
+} from "../email/domain-hash.ts";
 import type { PlainMailbox } from "../email/plain-mailbox.ts";
-import { SegmentError, type SegmentFile } from "./segment.ts";
+import { FIRST_WITH_KEYS, SegmentError, type SegmentFile } from "./segment.ts";
 
-/** Words of a slot section before the first slot: the seed of the hash, and a zero. */
+/** Words of a slot section before the first slot: the seed that the keys of the hash are made from. */
 export const DOMAIN_SLOTS_HEADER = 2;
 /** A name is at most this many slots from its home: bounds a lookup in any bytes. */
 export const MAX_DOMAIN_PROBES = 64;
@@ -37,14 +44,15 @@ export interface ValueCheck {
 
 const DOT = 0x2e;
 
-export { hashDomain };
+export { domainKeys, hashWithKeys };
 
 export class DomainTable {
   private readonly slots: Uint32Array;
   private readonly names: Uint8Array;
   private readonly nameWords: Uint32Array;
   private readonly mask: number;
-  private readonly basis: number;
+  /** Undefined in a segment of before: its hash has a seed only. */
+  readonly keys: DomainKeys | undefined;
 
   /** @throws SegmentError when a section is missing or has a length that none has */
   constructor(file: SegmentFile) {
@@ -62,7 +70,7 @@ export class DomainTable {
     }
     this.nameWords = new Uint32Array(this.names.buffer, this.names.byteOffset, this.names.length / 4);
     this.mask = count - 1;
-    this.basis = basis(this.slots[0]!);
+    if (file.version >= FIRST_WITH_KEYS) this.keys = domainKeys(this.slots[0]!, this.slots[1]!);
   }
 
   /**
@@ -72,28 +80,45 @@ export class DomainTable {
    */
   closest(host: string, registrableStart: number, what: ValueOf): number {
     if (registrableStart < 0) return 0;
-    let hash = this.basis;
-    let value = 0;
-    for (let i = host.length - 1; i >= 0; i--) {
-      const c = host.charCodeAt(i);
-      if (c === DOT && i < registrableStart) value = this.find(finish(hash), host, i + 1, what) || value;
-      hash = step(hash, c);
-    }
-    return this.find(finish(hash), host, 0, what) || value;
+    if (this.keys === undefined) return this.closestWithoutKeys(host, registrableStart, what);
+    return this.closestFrom(host, 0, registrableStart, what);
   }
 
   /** As {@link closest}, the answer for a mailbox that was read, whose host may have capitals. */
-  closestAnswer(
-    text: string,
-    { starts, hashes, labels, registrableLabel, registrableStart, hostStart }: PlainMailbox,
-  ): number {
-    if (this.basis !== basis(0))
+  closestAnswer(text: string, mailbox: PlainMailbox): number {
+    const { starts, keyedHashes, labels, registrableLabel, registrableStart, hostStart } = mailbox;
+    if (mailbox.keys !== this.keys)
       return this.closest(text.slice(hostStart).toLowerCase(), registrableStart - hostStart, VALUE_OF.answer);
     for (let i = labels - 1; i >= registrableLabel; i--) {
-      const value = this.find(hashes[i]! >>> 0, text, starts[i]!, VALUE_OF.answer);
+      const value = this.find(keyedHashes[i]! >>> 0, text, starts[i]!, VALUE_OF.answer);
       if (value !== 0) return value;
     }
     return 0;
+  }
+
+  /** @param text ends with the host, which begins at `hostStart` and may have capitals */
+  private closestFrom(text: string, hostStart: number, registrableStart: number, what: ValueOf): number {
+    const keys = this.keys!;
+    let sum = 0;
+    let value = 0;
+    for (let i = text.length - 1, at = 0; i >= hostStart; i--, at++) {
+      const c = text.charCodeAt(i) | LOWER_CASE;
+      if (c === DOT && i < registrableStart) value = this.find(finish(sum) >>> 0, text, i + 1, what) || value;
+      sum = (sum + Math.imul(keys[at]!, c)) | 0;
+    }
+    return this.find(finish(sum) >>> 0, text, hostStart, what) || value;
+  }
+
+  private closestWithoutKeys(host: string, registrableStart: number, what: ValueOf): number {
+    for (let start = 0; start <= registrableStart; start = host.indexOf(".", start) + 1) {
+      const value = this.find(this.hash(host.slice(start)), host, start, what);
+      if (value !== 0 || start === registrableStart) return value;
+    }
+    return 0;
+  }
+
+  private hash(name: string): number {
+    return this.keys === undefined ? hashDomain(name, this.slots[0]!) : hashWithKeys(name, this.keys);
   }
 
   /** The value of the name `host.slice(start)`, or 0. */
@@ -150,7 +175,8 @@ export class DomainTable {
    */
   verify(checks: Readonly<Record<keyof typeof VALUE_OF, ValueCheck>>): void {
     const names = this.verifyNames([checks.answer, checks.evidence]);
-    if (this.slots[1] !== 0) throw new SegmentError("domainSlots[1]", `got ${this.slots[1]}, want 0`);
+    if (this.keys === undefined && this.slots[1] !== 0)
+      throw new SegmentError("domainSlots[1]", `got ${this.slots[1]}, want 0`);
     for (let slot = 0; slot <= this.mask; slot++) this.verifySlot(slot, names);
     for (const name of names.values())
       throw new SegmentError(`name ${name}`, "is stored, but no slot points at it");
@@ -195,7 +221,7 @@ export class DomainTable {
     const name = names.get(pointer);
     if (name === undefined)
       throw new SegmentError(place(), `points at no name, or at one seen before: ${pointer}`);
-    const want = hashDomain(name, this.slots[0]!);
+    const want = this.hash(name);
     if (hash !== want) throw new SegmentError(place(), `hash of ${name}: got ${hash}, want ${want}`);
     if (this.pointerTo(hash, name, 0) !== pointer)
       throw new SegmentError(place(), `${name} is not found from its hash, or is stored twice`);

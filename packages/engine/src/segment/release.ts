@@ -4,7 +4,9 @@
 // out  Release
 // err  zod's, listing every member at fault
 //
-// The id is made from content alone (segments and feeds, not times), so the same inputs give the same id.
+// The id is made from content alone (segments and feeds, not times). A build uses the segments of the release before
+// while their inputs are the same, so that the same inputs give the same id; an email segment that is made elsewhere from
+// them has other keys (domain-hash.ts).
 
 import { z } from "zod";
 import type { SegmentKind } from "./segment.ts";
@@ -112,6 +114,8 @@ export const release = z.object({
   feeds: z.array(feedReport),
   /** By flag; absent without a reputation segment, and in older releases. */
   flagged: z.record(z.string(), flaggedSpace).optional(),
+  /** How many domains are disposable; absent without an email segment, and in older releases. */
+  disposable: z.number().int().nonnegative().optional(),
   /** Answers without any loaded feed: unknown, not "no". */
   missing: z.array(z.enum(ANSWERS)),
   /** Answers made from fallbacks alone, and why, for the operator. */

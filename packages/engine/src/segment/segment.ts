@@ -9,9 +9,14 @@
 import { crc32 } from "./crc32.ts";
 
 export const SEGMENT_MAGIC = "INKLING\0";
-export const SEGMENT_VERSION = 5;
-/** Version 4 has no `answerTemplates`; it is read so that a server can go back to a release of before. */
+export const SEGMENT_VERSION = 6;
+/**
+ * Version 4 has no `answerTemplates`, version 5 hashes domains without a key. Both are read, so that a server has data
+ * after an upgrade, and can go back to a release of before.
+ */
 const OLDEST_VERSION = 4;
+/** From this version on domains are hashed with keys. */
+export const FIRST_WITH_KEYS = 6;
 export const HEADER_BYTES = 64;
 export const SECTION_ENTRY_BYTES = 24;
 /** Sections start at multiples of this: a cache line, and enough for any typed view. */
@@ -21,6 +26,7 @@ const MAX_SECTIONS = 32;
 export const SEGMENT_START_BYTES = HEADER_BYTES + MAX_SECTIONS * SECTION_ENTRY_BYTES;
 /** Bytes that one call checks. */
 const CHECKED_AT_ONCE = 1 << 16;
+const VERSION_AT = 8;
 /** Header bytes from here on are zeros. */
 const RESERVED_FROM = 36;
 
@@ -77,6 +83,10 @@ export class SegmentFile {
     this.bytes = bytes;
     this.kind = kind;
     this.sections = sections;
+  }
+
+  get version(): number {
+    return new DataView(this.bytes.buffer, this.bytes.byteOffset).getUint32(VERSION_AT, true);
   }
 
   has(name: SectionName): boolean {
@@ -143,7 +153,7 @@ function readStart(bytes: Uint8Array, fileLength: number, kind: SegmentKind): Ma
     if (bytes[i] !== SEGMENT_MAGIC.charCodeAt(i))
       throw new SegmentError("magic", "this is not an Inkling segment");
   }
-  const version = view.getUint32(8, true);
+  const version = view.getUint32(VERSION_AT, true);
   if (version < OLDEST_VERSION || version > SEGMENT_VERSION) {
     throw new SegmentError(
       "version",

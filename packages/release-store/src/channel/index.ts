@@ -14,4 +14,4 @@ export { openReader, openStore } from "./open-store.ts";
 export { Publisher, type PublisherOptions, readChannel, VALID_MS } from "./publisher.ts";
 export { type AgedReport, hasFailed, isTooFew, type Rollout, rolloutOf } from "./rollout.ts";
 export { S3_VARIABLES, type S3Environment } from "./s3-objects.ts";
-export { releaseFor, rolloutSlot, type Statement } from "./statement.ts";
+export { releaseFor, rolledBack, rolloutSlot, type Statement } from "./statement.ts";

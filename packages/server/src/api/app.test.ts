@@ -734,7 +734,16 @@ describe("callers", () => {
     const init = { headers: { "X-Forwarded-For": "junk" } };
     expect(await bodyOrCode(setUp(behind).send(`${REP}me`, init))).toBe("IP_ADDRESS_INVALID");
     const bound = { ...behind, key: { networks: [parsePrefix("10.0.0.0/8")!] } };
-    expect(await bodyOrCode(setUp(bound).send(`${REP}8.8.8.8`, init))).toBe("SOURCE_NOT_ALLOWED");
+    expect(await bodyOrCode(setUp(bound).send(`${REP}8.8.8.8`, init))).toBe("CALLER_UNKNOWN");
+  });
+  test("a trusted proxy that names nobody is not the caller, also where the key is bound to its network", async () => {
+    expect(await bodyOrCode(setUp(behind).send(`${REP}me`))).toBe("IP_ADDRESS_INVALID");
+    const bound = { ...behind, key: { networks: [parsePrefix("10.0.0.0/8")!] } };
+    const response = setUp(bound).send(`${REP}8.8.8.8`);
+    expect(response.status).toBe(403);
+    expect(await bodyOrCode(response)).toBe("CALLER_UNKNOWN");
+    // without proxies that are trusted, the same machine is the caller
+    expect(setUp({ ...bound, trustedProxies: [] }).send(`${REP}8.8.8.8`).status).toBe(200);
   });
   test("an allowed network is compared with the visitor behind the proxy", () => {
     const bound = { ...behind, key: { networks: [parsePrefix("81.2.69.0/24")!] } };

@@ -81,7 +81,10 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
   logFewer(options);
 
   const shutDown = async () => {
-    log.info("stopping");
+    const { drainSeconds = 0 } = options;
+    log.info("stopping", drainSeconds > 0 ? { drain_seconds: drainSeconds } : {});
+    serving.drain();
+    await Bun.sleep(drainSeconds * 1_000);
     const steps: Closers = [
       () => reporter.stop(),
       () => serving.stop(),

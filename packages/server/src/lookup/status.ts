@@ -28,11 +28,14 @@ export interface StatusSource {
   readonly keyring: { readonly state: KeyringState };
   /** Of a worker: the process that it has keys and releases from. */
   readonly primary?: { readonly isSilent: boolean };
+  /** Has this server been told to stop? It still answers until load balancers have noticed. */
+  readonly isDraining?: boolean;
 }
 
-/** Why no lookup can be answered; empty when the server is ready. */
-export function readiness({ releases, keyring, primary }: StatusSource): string[] {
+/** Why this server should get no requests; empty when it is ready. */
+export function readiness({ releases, keyring, primary, isDraining }: StatusSource): string[] {
   const reasons: string[] = [];
+  if (isDraining) reasons.push("the server is stopping");
   if (releases.current === undefined) reasons.push("no release of data is loaded");
   if (!keyring.state.loaded) reasons.push("keys were never read from the database");
   if (keyring.state.stale) reasons.push("the database was not reached for longer than INKLING_MAX_STALE");

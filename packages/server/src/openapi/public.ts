@@ -11,6 +11,7 @@ import { COMMON, DESCRIBED } from "./operations.ts";
 export function openApiJson(version: string): string {
   const paths: Record<string, Record<string, Operation<ProblemCode>>> = {};
   for (const route of ROUTES) {
+    if (route.operation === "root") continue;
     const method = route.method === "POST" ? "post" : "get";
     paths[route.template] = { [method]: DESCRIBED[route.operation](route) };
   }
@@ -20,6 +21,7 @@ export function openApiJson(version: string): string {
       version,
       summary: "IP geolocation, IP reputation and disposable-email detection.",
       description: ABOUT,
+      contact: { name: "The operator of this server" },
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     tags: [
@@ -90,7 +92,6 @@ const HEADERS: Readonly<Record<string, Header>> = {
     schema: { enum: ["no-store", "no-cache", "private, max-age=300"] },
   },
   ETag: { description: "For `If-None-Match`.", schema: text('^"[\\w-]+"$') },
-  Location: { description: "The reference.", schema: { const: "/docs" } },
   Vary: { description: "Answers differ by key.", schema: { const: "Authorization" } },
   "RateLimit-Policy": {
     description:

@@ -30,6 +30,8 @@ export interface ServerOptions {
   readonly checkMs?: number;
   readonly trustedProxies: readonly Prefix[];
   readonly maxConnections: number;
+  /** How long a stop keeps accepting connections while `/readyz` is 503; 0 by default. */
+  readonly drainSeconds?: number;
   /** Processes that answer; 1, the default, is this process itself. */
   readonly workers?: number;
   /** Of the workers, and of processes that read releases; empty by default: they need no setting, and no credential. */
@@ -82,7 +84,10 @@ export interface RunningServer {
    * @param secrets texts that must not appear
    */
   crash(error: unknown, secrets: readonly string[]): void;
-  /** Accepts nothing more, finishes requests under way (at most 10 s), stores usage. Safe to call twice. */
+  /**
+   * Drains for `drainSeconds`, then accepts nothing more, finishes requests under way (at most 10 s), stores usage. Safe to
+   * call twice.
+   */
   stop(): Promise<void>;
 }
 

@@ -179,7 +179,7 @@ export const DEFINITIONS: Readonly<Record<string, Definition>> = {
     ({ releases }) => flag(releases.refused !== undefined),
   ),
   inkling_release_held: single(
-    "1 while a newer release waits because it flags too much: an operator has to accept it.",
+    "1 while a newer release waits because it flags too much or too little: an operator has to accept it.",
     ({ releases }) => flag(releases.held !== undefined),
   ),
   inkling_channel_version: single(
