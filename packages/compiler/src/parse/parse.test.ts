@@ -434,7 +434,10 @@ describe("forms that lists come in", () => {
     const row = (ipAddress: string, lastReportedAt: string) => {
       return { ipAddress, lastReportedAt, abuseConfidenceScore: 100 };
     };
-    const data = [row("192.0.2.7", "2026-03-07T21:15:07+00:00"), row("192.0.2.8", "2026-03-05T21:15:07+00:00")];
+    const data = [
+      row("192.0.2.7", "2026-03-07T21:15:07+00:00"),
+      row("192.0.2.8", "2026-03-05T21:15:07+00:00"),
+    ];
     const { publishedAt } = parseNetworks("abuseipdb-json", bytes(JSON.stringify({ data })));
     expect(publishedAt).toEqual(new Date("2026-03-07T21:15:07Z"));
   });
