@@ -48,7 +48,7 @@ interface Compose {
 describe("the Dockerfile names what there is", () => {
   test("settings, ports, commands", () => {
     const settings = DOCKERFILE.match(/\bINKLING_\w+(?==)/g)!;
-    expect(settings).toEqual(["INKLING_HOST", "INKLING_DATA_DIR"]); // the admin listener stays on loopback
+    expect(settings).toEqual(["INKLING_HOST", "INKLING_DRAIN_SECONDS", "INKLING_DATA_DIR"]); // the admin listener stays on loopback
     expect(settings.filter((name) => !VARIABLES.has(name))).toEqual([]);
     const ports: readonly unknown[] = /^EXPOSE (.*)$/m.exec(DOCKERFILE)![1]!.split(" ").map(Number);
     expect(ports).toEqual([SETTINGS.port.fallback, SETTINGS.adminPort.fallback]);

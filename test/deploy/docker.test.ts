@@ -55,7 +55,7 @@ describe.if(FULL)("Docker", () => {
     mayRunContainers(),
     async () => {
       expect([OPTIONS, NAME]).toEqual([
-        "--read-only --tmpfs /tmp --cap-drop ALL",
+        "--stop-timeout 45 --read-only --tmpfs /tmp --cap-drop ALL",
         expect.stringContaining("-seeds"),
       ]);
       const image = await Image.make("seeds");
@@ -91,7 +91,7 @@ describe.if(FULL)("Docker", () => {
           return (await inspect(id, ".State.Health.Status")) === "healthy";
         });
       const stop = async (id: string) => {
-        await docker("stop", "-t", "20", id);
+        await docker("stop", id);
         return inspect(id, ".State.ExitCode");
       };
       const status = async (key: string) => {

@@ -230,6 +230,18 @@ for (const mode of MODES) {
     }
   });
 
+  withPrograms(`${mode} drains before it is killed`, ["kubectl"], true, () => {
+    const [server] = kustomized(mode).filter(
+      ({ kind, metadata }) => kind === "Deployment" && metadata.name === "inkling",
+    );
+    const pod = server!.spec.template.spec as never as { terminationGracePeriodSeconds: number };
+    const drain = server!.spec.template.spec.containers[0]!.env.find(
+      ({ name }) => name === "INKLING_DRAIN_SECONDS",
+    );
+    expect(drain?.value).toBe("15");
+    expect(pod.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(Number(drain!.value) + 15); // docs/operations.md, "Stop"
+  });
+
   withPrograms(`${mode} is hardened, and every mount has its volume`, ["kubectl"], true, () => {
     for (const { kind, spec } of kustomized(mode)) {
       if (kind !== "Deployment") continue;
