@@ -20,13 +20,6 @@ function unpinned(files: readonly ProjectFile[]): string[] {
 
 /** CONTRIBUTING.md says how to pin them. */
 const KNOWN = [
-  "actions/attest-build-provenance@v3",
-  "actions/attest-sbom@v3",
-  "actions/checkout@v6",
-  "actions/download-artifact@v4",
-  "actions/setup-node@v6",
-  "actions/upload-artifact@v4",
-  "actions/upload-artifact@v5",
   "docker.io/library/node:22-bookworm-slim",
   "docker.io/library/postgres:17",
   "docker.io/prom/prometheus:v3.0.1",
