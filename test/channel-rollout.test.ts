@@ -256,7 +256,12 @@ test.concurrent("reports in PostgreSQL: the same, and none in the folder", async
   const status = await group.channel("status", "--json");
   expect(status.err).toContain("reports of servers could not be read");
   expect(JSON.parse(status.out)).toMatchObject({ servers: null, percent: 100 });
-  const lowered = await group.channel("promote", "--percent", "40");
+  const unasked = await group.channel("promote", "--percent", "40");
+  expect(unasked).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/servers in between go back\n.*--yes/),
+  });
+  const lowered = await group.channel("promote", "--percent", "40", "--yes");
   expect(lowered).toMatchObject({ code: 0, err: expect.stringContaining("It was at 100 %") });
   const raised = await group.channel("promote", "--percent", "50");
   expect(raised.code).toBe(1);

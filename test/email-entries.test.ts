@@ -6,6 +6,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { runHere } from "../packages/cli/src/program.testing.ts";
 import { createLocal, type LocalInkling } from "../packages/local/src/index.ts";
+import { fetch } from "./checked-fetch.ts";
 import { smallRelease, temporaryFolder } from "./release.ts";
 import { type SmallServer, startSmallServer } from "./small-server.ts";
 

@@ -10,6 +10,7 @@ import {
   requireCurrentName,
 } from "@inkling/release-store";
 import {
+  ChannelError,
   isTooFew,
   keyId,
   makeKeyPair,
@@ -171,14 +172,18 @@ function addPromote(channel: Command, context: Context): void {
       "--watch [seconds]",
       `wait for reports before and after (${WATCH_SECONDS} s each); go back if too few are ready then`,
     )
-    .option("--force", "go on although too few servers report the release ready")
+    .option(
+      "--force",
+      "go on although too few servers report the release ready; also lowers the share unasked",
+    )
+    .option("--yes", "lower the share without a question")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
 Servers report in PostgreSQL, or in the folder or bucket of the channel where they may write there. Where fewer than
 nine of ten that should have the release report it ready, the share stays as it is, and the exit code is 1. Where none
-reports, nothing is checked.
+reports, nothing is checked. A share below the one of now takes the release from servers that have it, so it asks first.
 
 Examples:
   inkling channel promote --percent 50 --watch
@@ -195,10 +200,11 @@ async function promote(settings: Settings, context: Context, flags: Flags): Prom
   const percent = percentOf(flags.percent);
   const seconds = flags.watch === undefined ? undefined : secondsOf(flags.watch);
   const publishing = publisher(settings, context, "channel-promoted", flags.force === true, seconds);
-  const [before, statement] = await changed("nothing was promoted", async () => [
-    await publishing.read(),
-    await publishing.promote(percent),
-  ]);
+  const [before, statement] = await changed("nothing was promoted", async () => {
+    const found = await publishing.read();
+    if (found !== undefined) await agreeToLess(found, percent, flags, context);
+    return [found, await publishing.promote(percent)];
+  });
   if (before !== undefined && before.percent > percent)
     context.terminal.err(`It was at ${before.percent} %: the servers in between go back.\n`);
   if (seconds === undefined) return done(statement);
@@ -218,6 +224,21 @@ async function promote(settings: Settings, context: Context, flags: Flags): Prom
     `went back to ${before.percent} % (version ${version}): ${rolloutText(rollout)}`,
     "`npx @inkling/cli channel rollback` takes the release from the others too",
   );
+}
+
+/** @throws CliError when servers would lose the release, and nobody agrees to that */
+async function agreeToLess(
+  { release, percent: before }: Statement,
+  percent: number,
+  flags: Flags,
+  { terminal }: Context,
+): Promise<void> {
+  if (percent >= before || flags.yes === true || flags.force === true) return;
+  const question = `${release.name} is at ${before} %: at ${percent} % the servers in between go back`;
+  const again = `\`npx @inkling/cli channel promote --percent ${percent} --yes\` lowers the share`;
+  if (terminal.prompt === undefined) throw new CliError(question, again);
+  const answer = await terminal.prompt(`${question}. Lower it? [y/N] `);
+  if (!/^y(es)?$/i.test(answer.trim())) throw new CliError(`the share stays at ${before} %`, again);
 }
 
 /** Changes a channel. @param remains what a stop before that leaves */
@@ -356,10 +377,10 @@ function publisher(
   const onRaise = async (before: Statement) => {
     const rollout = await watched(settings, context, before, seconds).catch(async (error) => {
       const { StoreError } = await import("@inkling/server"); // of publishers alone
-      if (!(error instanceof StoreError)) throw error;
+      if (!(error instanceof StoreError) && !(error instanceof ChannelError)) throw error;
       throw new CliError(
         `no reports of servers: ${error.message}`,
-        "bring the database back, or promote without looking at reports: `npx @inkling/cli channel promote --force`",
+        `${error instanceof StoreError ? "bring the database back" : "see that the reports beside the channel can be read"}, or promote without looking at reports: \`npx @inkling/cli channel promote --force\``,
       );
     });
     if (rollout === undefined) return; // the publisher stops as well
