@@ -21,6 +21,10 @@ export const DATA_FOLDER = {
   /** Copies of the keys in force, as hashes, and of the overrides, for a start while the database is unreachable. */
   keys: "keys.json",
   overrides: "overrides.json",
+  /** Revocations that the database could not take yet. */
+  revocations: "revocations",
+  /** What is known of the database's history: does it go back? */
+  databaseHistory: "database-history.json",
   /** What is kept of the last build beyond its release. */
   lastBuild: "last-build.json",
   /** The last version of the channel that was taken, and this server's id in its roll-outs. */

@@ -113,6 +113,7 @@ Examples:
         kept === undefined ? "" : `What was there is in ${kept}.`,
         left ? "Its settings file was left: `--settings FILE` writes it." : "",
         "Keys that were revoked since then are valid again: `npx @inkling/cli keys list`, `keys revoke ID`.",
+        "Servers keep those of the last day revoked until `npx @inkling/cli database confirm`.",
         "Releases are not part of a backup: `npx @inkling/cli data update` makes one.",
       ]
         .filter((line) => line !== "")

@@ -26,6 +26,7 @@ import { adoptKey } from "../store/adopt-key.ts";
 import type { NoticeListener } from "../store/notices.ts";
 import { openStore, type Store } from "../store/store.ts";
 import type { Log } from "../telemetry/log.ts";
+import { ADOPT_HINT, DatabaseGuard } from "./database-guard.ts";
 import { KeyBroadcaster } from "./key-broadcaster.ts";
 import type { Change, Closers, ServerOptions } from "./options.ts";
 
@@ -37,6 +38,7 @@ export interface Services {
   readonly keys: KeyBroadcaster;
   readonly usage: UsageRecorder;
   readonly overrides: OverrideCache;
+  readonly guard: DatabaseGuard;
   readonly notices: NoticeListener;
   /** With a database that several hosts share. */
   readonly leases: LeaseHolder | undefined;
@@ -63,7 +65,14 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
   const keys = new KeyBroadcaster(parts.memory);
   const keyring = new Keyring();
   const leases = store.tables.isShared ? startLeases(options, store, parts) : undefined;
-  const keyLoader = await startKeyLoader(options, { store, keyring, keys, leases }, parts);
+  const guard = new DatabaseGuard(options, {
+    store,
+    keyring,
+    log: parts.log,
+    onChange: () => parts.onChange("keys"),
+  });
+  closers.push(() => guard.revocations.stop());
+  const keyLoader = await startKeyLoader(options, { store, keyring, keys, leases, guard }, parts);
   const usage = new UsageRecorder({
     store: store.usage,
     collect: (sink) => keys.collect(sink, Date.now()),
@@ -76,13 +85,16 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     store: store.overrides,
     dataDir: options.dataDir,
     ...(options.checkMs !== undefined && { refreshMs: options.checkMs }),
+    review: guard.review,
     onEvent: (event) => {
       logOverrides(parts.log, event, store.label);
+      guard.warn();
       if (event.type === "loaded") parts.onChange("overrides");
     },
   });
   closers.push(() => overrides.stop());
   await Promise.all([usage.start(), overrides.start()]);
+  await guard.follow(keyLoader, overrides);
   const notices = store.listen({
     onNotice: (noticed) => void (noticed === "keys" ? keyLoader : overrides).refresh(),
     onState: (state, reason) => {
@@ -92,12 +104,12 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
   });
   closers.push(() => notices.stop());
   void notices.start(); // answers need not wait for it
-  return { releases, store, keyring, keyLoader, keys, usage, overrides, notices, leases };
+  return { releases, store, keyring, keyLoader, keys, usage, overrides, guard, notices, leases };
 }
 
 /** The steps that end what {@link openServices} has opened; usage is stored. */
 export function serviceClosers(services: Services, log: Log): Closers {
-  const { releases, usage, keyLoader, overrides, notices, leases, store } = services;
+  const { releases, usage, keyLoader, overrides, guard, notices, leases, store } = services;
   return [
     () => notices.stop(),
     () => releases.stop(),
@@ -105,6 +117,7 @@ export function serviceClosers(services: Services, log: Log): Closers {
       const { lost } = await usage.stop();
       if (lost > 0) log.error("usage-lost", { lookups: lost, why: usage.state.lastError });
     },
+    () => guard.revocations.stop(),
     () => keyLoader.stop(),
     () => leases?.stop(),
     () => overrides.stop(),
@@ -135,7 +148,7 @@ async function openReleases(
 
 async function startKeyLoader(
   { adoptKey: chosen, dataDir, maxStaleSeconds = 0, checkMs }: ServerOptions,
-  { store, keyring, keys, leases }: Pick<Services, "store" | "keyring" | "keys" | "leases">,
+  { store, keyring, keys, leases, guard }: Pick<Services, "store" | "keyring" | "keys" | "leases" | "guard">,
   { log, closers, onChange }: ServiceParts,
 ): Promise<KeyLoader> {
   let refused: KeyInputError | undefined;
@@ -150,6 +163,8 @@ async function startKeyLoader(
   const loader = new KeyLoader({
     store,
     keyring,
+    review: guard.review,
+    withoutRevoked: guard.withoutRevoked,
     onSnapshot: async (snapshot) => {
       try {
         keys.take(snapshot);
@@ -169,8 +184,14 @@ async function startKeyLoader(
     onStoreChange: (error) => {
       if (error === undefined) log.info("database-back");
       else if (error instanceof EmptyDatabaseError) {
-        log.error("database-empty", { database: store.label, keys_in_copy: error.known });
+        const fields = { database: store.label, keys_in_copy: error.known, hint: ADOPT_HINT };
+        log.error("database-empty", fields);
+        if (chosen !== undefined) {
+          const effect = "INKLING_API_KEY is accepted only if the copy has it";
+          log.error("chosen-key-not-made", { effect, hint: ADOPT_HINT });
+        }
       } else log.error("database-away", { reason: error.message });
+      guard.warn();
       onChange("keys");
     },
     ...(checkMs !== undefined && { refreshMs: checkMs }),
@@ -301,6 +322,6 @@ function logMissing(log: Log, mode: ServerOptions["mode"], release: NamedRelease
 function logOverrides(log: Log, event: OverrideEvent, database: string): void {
   const { type, ...fields } = event;
   if (type === "copy-failed") log.error("overrides-copy-failed", fields);
-  else if (type === "database-empty") log.error(type, { database, ...fields });
+  else if (type === "database-empty") log.error(type, { database, ...fields, hint: ADOPT_HINT });
   else log.info("overrides-loaded", fields);
 }

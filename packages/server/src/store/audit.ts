@@ -19,6 +19,12 @@ export const AUDIT_ACTIONS = [
   "release-rolled-back",
   "release-pinned",
   "release-unpinned",
+  "key-adopted",
+  "override-adopted",
+  "database-adopted",
+  "database-confirmed",
+  "key-trace-started",
+  "key-trace-ended",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
