@@ -29,6 +29,8 @@ export interface WorkerOptions extends AnsweringOptions, ReloadMessage {
   readonly layout: string;
   /** Of the shared memory. */
   readonly base: EpochMs;
+  /** By how much the primary holds the machine's clock to be ahead (limits/steady-clock.ts). */
+  readonly clockAheadMs: number;
   readonly cells: CellKind;
   readonly dataDir: string;
 }

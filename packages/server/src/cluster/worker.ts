@@ -80,6 +80,7 @@ export class Worker {
       primary: this.primary,
       overrides: this.overrides,
       cells: this.view.cells,
+      clockAheadMs: options.clockAheadMs,
       counts: this.view.countsOf(slot),
       trustedProxies: prefixesFromWire(options.trustedProxies),
       log: this.log,

@@ -18,6 +18,7 @@ import { LeaseHolder } from "../leases/holder.ts";
 import { LeaseTables } from "../leases/tables.ts";
 import type { CellMemory } from "../limits/cell-memory.ts";
 import type { LeasedCells } from "../limits/leased-cells.ts";
+import { SteadyClock } from "../limits/steady-clock.ts";
 import { UsageRecorder, type UsageState } from "../limits/usage-recorder.ts";
 import { OverrideCache, type OverrideEvent } from "../overrides/cache.ts";
 import { type ReleaseEvent, Releases } from "../releases/follow.ts";
@@ -37,6 +38,8 @@ export interface Services {
   readonly keyLoader: KeyLoader;
   readonly keys: KeyBroadcaster;
   readonly usage: UsageRecorder;
+  /** Decides the day of quotas and usage. */
+  readonly clock: SteadyClock;
   readonly overrides: OverrideCache;
   readonly guard: DatabaseGuard;
   readonly notices: NoticeListener;
@@ -73,9 +76,12 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
   });
   closers.push(() => guard.revocations.stop());
   const keyLoader = await startKeyLoader(options, { store, keyring, keys, leases, guard }, parts);
+  const clock = new SteadyClock({ onJump: (aheadMs) => logClock(parts.log, aheadMs) });
   const usage = new UsageRecorder({
     store: store.usage,
-    collect: (sink) => keys.collect(sink, Date.now()),
+    now: () => clock.at(Date.now()),
+    collect: (sink) => keys.collect(sink, clock.at(Date.now())),
+    ...(leases === undefined && { onToday: (now, stored) => keys.correctDays(now, stored) }),
     // A group counts its quotas by leases.
     ...(leases === undefined && { onStored: (keyId, stored) => keys.takeForeign(keyId, stored) }),
     onFlush: watchUsage(options, keyring, parts),
@@ -104,7 +110,7 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
   });
   closers.push(() => notices.stop());
   void notices.start(); // answers need not wait for it
-  return { releases, store, keyring, keyLoader, keys, usage, overrides, guard, notices, leases };
+  return { releases, store, keyring, keyLoader, keys, usage, clock, overrides, guard, notices, leases };
 }
 
 /** The steps that end what {@link openServices} has opened; usage is stored. */
@@ -303,6 +309,16 @@ function watchUsage(
     keyring.unready = isLate ? `usage could not be stored for more than ${maxUnstoredSeconds} s` : undefined;
     onChange("keys");
   };
+}
+
+function logClock(log: Log, aheadMs: number): void {
+  if (aheadMs === 0)
+    log.info("clock-steady", { effect: "the clock decides the day of quotas and usage again" });
+  else {
+    const seconds = Math.round(aheadMs / 1_000);
+    const effect = "quotas and usage stay on the day of before, for an hour at most";
+    log.error("clock-jumped", { seconds, effect, hint: "check the time synchronization of this host" });
+  }
 }
 
 function logRelease(log: Log, event: ReleaseEvent): void {
