@@ -44,6 +44,14 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
     adminToken: store.adminToken as Pick<Store["adminToken"], "hash">,
     store,
     keyLoader: { refresh: async () => void seen.keyRefreshes++ },
+    keyring: { find: () => undefined },
+    guard: {
+      history: { wentBack: undefined, revoked: [] },
+      revocations: {
+        pending: [],
+        revoke: () => Promise.reject(new Error("the database is there: nothing is revoked beside it")),
+      },
+    },
     randomBytes,
     overrideCache: { refresh: async () => void seen.refreshes++, current: Overrides.NONE },
     releases: {

@@ -14,6 +14,8 @@ import { makeStyle } from "../packages/cli/src/terminal/terminal.ts";
 import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
 import { OPERATIONS } from "../packages/server/src/admin/operations.ts";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
+import { keySnapshotText } from "../packages/server/src/keys/snapshot.ts";
+import { snapshotText } from "../packages/server/src/overrides/file.ts";
 import { type AuditEntry, auditJson } from "../packages/server/src/store/audit.ts";
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
 import { type AdminTest, adminServer, closeAdminServers } from "./admin-server.ts";
@@ -322,6 +324,28 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
       ];
     },
   ],
+  "database adopt": [
+    async (host) => {
+      await host.makeKey(); // an empty database would be confirmed, too: test/database-lost.test.ts
+      const other = new Host();
+      const id = await other.makeKey();
+      const file = host.path("keys.before.json");
+      writeFileSync(file, keySnapshotText(await other.withStore((store) => store.loadKeys())));
+      return [
+        ["database", "adopt", file],
+        { action: "key-adopted", subject: id, before: null, after: keyWith({ id }) },
+      ];
+    },
+  ],
+  "database confirm": [
+    async (host) => {
+      await host.makeKey();
+      return [
+        ["database", "confirm"],
+        { action: "database-confirmed", subject: "database", before: null, after: null },
+      ];
+    },
+  ],
   restore: [
     async () => {
       const other = new Host();
@@ -357,6 +381,7 @@ const READS = [
   "config",
   "data status",
   "data verify",
+  "database status",
   "doctor",
   "enrich",
   ...["clickhouse", "csv", "haproxy", "ipset", "mmdb", "nftables", "nginx", "parquet"].map(
@@ -629,6 +654,20 @@ describe("the admin API", () => {
         expect.objectContaining({ removed_at }),
       );
       return [`overrides/${id}`, undefined, { action: "override-removed", subject: id, before, after }];
+    },
+    confirm_database: async () => [
+      "database/confirm",
+      undefined,
+      { action: "database-confirmed", subject: "database", before: null, after: null },
+    ],
+    adopt_copies: async (it) => {
+      await makeKey(it); // an empty database would be confirmed, too: test/database-lost.test.ts
+      const other = new Host();
+      const subject = await other.addOverride();
+      const copy = await other.withStore(({ overrides }) => overrides.load());
+      writeFileSync(it.host.path("overrides.json"), snapshotText(copy));
+      const after = expect.objectContaining({ value: "81.2.69.142" });
+      return ["database/adopt", undefined, { action: "override-adopted", subject, before: null, after }];
     },
   };
   /** They change nothing that answers or lets anybody in: whoever logs in has the token. */

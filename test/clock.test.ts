@@ -2,10 +2,12 @@
 //
 // what                  while the clock is wrong                   once it is right
 // rates                 as ever                                    an empty bucket at worst, never longer than it takes to fill
-// quotas                each day has its own                       today's, with what the store has of today
+// quotas                those of the day before the jump, for an   today's, with what the store has of today
+//                       hour; then each day has its own
 // expiry of keys        by the clock                               by the clock: an expired key works again
 // overrides             by the clock, once read anew               read anew at the next check
-// usage days            under the day of the clock                 what was counted there stays there
+// usage days            under the day before the jump, for an      what was counted there stays there
+//                       hour; then under the day of the clock
 // sessions of the admin end when the clock leaves their time       those of before the jump are valid again
 // ages of feeds         never below 0                              right
 
@@ -18,6 +20,7 @@ import { Keyring } from "../packages/server/src/keys/keyring.ts";
 import { hashToken } from "../packages/server/src/keys/token.ts";
 import { HeapCells } from "../packages/server/src/limits/cell-memory.ts";
 import { KeyCells } from "../packages/server/src/limits/key-cells.ts";
+import { SteadyClock } from "../packages/server/src/limits/steady-clock.ts";
 import { Buckets } from "../packages/server/src/limits/token-bucket.ts";
 import { UsageCollector } from "../packages/server/src/limits/usage-collector.ts";
 import { UsageRecorder } from "../packages/server/src/limits/usage-recorder.ts";
@@ -58,7 +61,7 @@ const key: Key = {
 };
 
 /** Two workers on the same memory, and the primary, which brings usage to a store that has no clock. */
-function server(clock: { now: number }) {
+function server(clock: { now: number }, day = { at: (now: number) => now }) {
   const stored = new Map<string, number>();
   const memory = new HeapCells(clock.now);
   memory.reserve(1);
@@ -75,10 +78,11 @@ function server(clock: { now: number }) {
     },
     now: () => clock.now,
     collect: (sink) => collector.collect(memory.cells, sink, clock.now),
+    onToday: (now, stored) => collector.correctDays(memory.cells, now, stored),
     onStored: (keyId, usage) => collector.takeForeign(keyId, usage, memory.cells),
   });
   const workers = [0, 1].map(() => {
-    const cells = new KeyCells(memory.cells);
+    const cells = new KeyCells(memory.cells, day);
     cells.replace(memory.cells, byKey);
     return { cells, buckets: new Buckets({ rate: 0, burst: 1 }, cells) };
   });
@@ -120,6 +124,15 @@ describe.each(CLOCKS)("a clock that was %s", (_, offMs, atStart) => {
     await recorder.stop();
     expect(stored.get(dayOf(NOON))).toBe(100);
     expect(stored.get(dayOf(NOON + offMs))).toBe(100);
+  });
+
+  test("begins no quota again while the store is unreachable", async () => {
+    const clock = { now: NOON + Math.max(0, offMs) };
+    const { lookUp } = server(clock);
+    expect(lookUp(150)).toBe(100);
+    clock.now = NOON + Math.min(0, offMs);
+    // Days are counted modulo 22 years: half of that cannot be told from the past.
+    expect(lookUp(150)).toBe(offMs < -11 * YEAR_MS ? 100 : 0);
   });
 
   test("empties a bucket at worst, and for no longer than it takes to fill", () => {
@@ -246,5 +259,65 @@ describe("at midnight", () => {
     clock.now = midnight + 2_000;
     expect(lookUp(150)).toBe(30);
     await recorder.stop();
+  });
+});
+
+describe("a clock that jumps, with the monotonic clock beside it", () => {
+  const machine = () => {
+    const clock = { now: NOON, elapsed: 0 };
+    const jumps: number[] = [];
+    const options = { now: () => clock.now, elapsed: () => clock.elapsed };
+    const pass = (ms: number) => {
+      clock.now += ms;
+      clock.elapsed += ms;
+    };
+    return { clock, jumps, pass, options: { ...options, onJump: (ms: number) => void jumps.push(ms) } };
+  };
+
+  test("30 days ahead and back: the quota gives nothing more, and usage is booked on the right day", async () => {
+    const { clock, jumps, pass, options } = machine();
+    const steady = new SteadyClock(options);
+    const { stored, recorder, lookUp } = server(
+      {
+        get now() {
+          return clock.now;
+        },
+      },
+      steady,
+    );
+    expect(lookUp(40)).toBe(40);
+    for (const jump of [30 * DAY_MS, -30 * DAY_MS]) {
+      clock.now += jump;
+      expect(lookUp(150)).toBe(jump > 0 ? 60 : 0);
+      pass(60_000);
+      expect(lookUp(10)).toBe(0);
+    }
+    await recorder.stop();
+    expect(jumps).toEqual([30 * DAY_MS, 0]);
+    expect([...stored]).toEqual([[dayOf(NOON), 100]]);
+  });
+
+  test("is believed when it has stayed so for an hour, and small corrections are taken at once", () => {
+    const { clock, jumps, pass, options } = machine();
+    const steady = new SteadyClock(options);
+    clock.now += 120_000;
+    expect(steady.at(clock.now)).toBe(NOON + 120_000);
+    clock.now += YEAR_MS;
+    for (let minutes = 0; minutes < 59; minutes++) {
+      pass(60_000);
+      expect(dayOf(steady.at(clock.now))).toBe(dayOf(NOON));
+    }
+    pass(120_000);
+    expect(steady.at(clock.now)).toBe(clock.now);
+    expect(jumps).toEqual([YEAR_MS, 0]);
+  });
+
+  test("in a process that starts meanwhile goes by what its parent noticed", () => {
+    const { clock, options } = machine();
+    clock.now += YEAR_MS;
+    const steady = new SteadyClock({ ...options, aheadMs: YEAR_MS });
+    expect(steady.at(clock.now)).toBe(NOON);
+    clock.now -= YEAR_MS;
+    expect(steady.at(clock.now)).toBe(NOON);
   });
 });

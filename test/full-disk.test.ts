@@ -67,6 +67,19 @@ describe.if(canMount)("a disk that cannot be written", () => {
     expect(stored).toBe(statuses.length);
   });
 
+  test("a key is revoked on a full disk, too: by the server at once, in the database when there is room", () => {
+    expect(seen.whileFull.revoked).toEqual({
+      out: expect.stringContaining("on the running server; not stored yet"),
+      status: 401,
+      isStored: true,
+    });
+    expect(seen.whileFull.byApi).toEqual({
+      answer: [202, expect.objectContaining({ state: "revoked", stored: false })],
+      status: 401,
+      author: "ada",
+    });
+  });
+
   test("a server verifies at each start what cannot be marked as verified, and serves it", () => {
     const { ready, log } = seen.served;
     expect(ready).toBe(200);

@@ -38,6 +38,14 @@ export interface Seen {
     readonly log: string;
     /** When there was room again. */
     readonly stored: number;
+    /** Of a key that a command revoked: what it printed, its status then, and whether the database has it in the end. */
+    readonly revoked: { readonly out: string; readonly status: number; readonly isStored: boolean };
+    /** Of one that the admin API revoked. */
+    readonly byApi: {
+      readonly answer: unknown;
+      readonly status: number;
+      readonly author: string | undefined;
+    };
   };
   readonly full: readonly Run[];
   /** Where the audit trail is on the full disk, too. */
@@ -117,9 +125,12 @@ async function answerOnFull(): Promise<Seen["whileFull"]> {
   smallRelease(dataDir, 1);
   const store = await openStore(testServerOptions(dataDir).databaseUrl);
   const { key, token } = await store.createKey(parseNewKey({ name: "full" }, 0));
+  const leaked = await store.createKey(parseNewKey({ name: "leaked" }, 0));
+  const leakedToo = await store.createKey(parseNewKey({ name: "leaked too" }, 0));
+  const adminToken = await store.adminToken.create({ actor: "test", way: "cli" });
   const { server, seen } = await start(dataDir);
-  const statusOf = async (path: string) => {
-    const headers = { Authorization: `Bearer ${token}` };
+  const statusOf = async (path: string, sent = token) => {
+    const headers = { Authorization: `Bearer ${sent}` };
     return (await fetch(`http://127.0.0.1:${server.port}${path}`, { headers })).status;
   };
   const statuses: number[] = [];
@@ -127,12 +138,37 @@ async function answerOnFull(): Promise<Seen["whileFull"]> {
   while (!seen.log.includes("usage-not-stored")) statuses.push(await statusOf(GEOLOCATE));
   for (let i = 0; i < 20; i++) statuses.push(await statusOf(GEOLOCATE));
   const ready = await statusOf("/readyz");
+  const command = Bun.spawn([...INKLING, "keys", "revoke", leaked.key.id], {
+    env: environment(dataDir),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const out = (await new Response(command.stdout).text()) + (await new Response(command.stderr).text());
+  const status = await statusOf(GEOLOCATE, leaked.token);
+  const response = await fetch(`http://127.0.0.1:${server.adminPort}/admin/v1/keys/${leakedToo.key.id}`, {
+    method: "DELETE",
+    headers: { Authorization: `Bearer ${adminToken}`, "Inkling-Author": "ada" },
+  });
+  const answer = [response.status, await response.json()];
+  const apiStatus = await statusOf(GEOLOCATE, leakedToo.token);
   rmSync(join(dataDir, "fill"));
   await until(() => seen.log.includes("usage-stored-again"));
+  await until(() => seen.log.split("key-revocation-stored").length === 3);
   await server.stop();
   const usage = await store.usage.readByDay(key.id, "2000-01-01", "2999-12-31");
+  const isStored = (await store.findKey(leaked.key.id))?.revokedAt !== undefined;
+  const revoked = { out, status, isStored };
+  const { items } = await store.overrides.audit({ limit: 100 });
+  const entry = items.find(({ subject, action }) => subject === leakedToo.key.id && action === "key-revoked");
+  const byApi = { answer, status: apiStatus, author: entry?.actor };
   await store.close();
-  return { statuses, ready, log: seen.log, stored: usage.reduce((sum, { count }) => sum + count, 0) };
+  return {
+    revoked,
+    byApi,
+    statuses,
+    ready,
+    log: seen.log,
+    stored: usage.reduce((sum, { count }) => sum + count, 0),
+  };
 }
 
 async function serveCommand(dataDir: string): Promise<Seen["serve"]> {

@@ -2,7 +2,7 @@
 // while requests go on, wrong ones are refused whole.
 
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { openStore } from "../packages/server/src/store/store.ts";
@@ -30,12 +30,13 @@ async function start(workers: number): Promise<MainProcess> {
   return server;
 }
 
-/** Writes the settings, and sends SIGHUP. @returns the log's answer */
-async function reload(main: MainProcess, toml: string): Promise<Record<string, unknown>> {
+/** Writes the settings, or does something else to them, and sends SIGHUP. @returns the log's answer */
+async function reload(main: MainProcess, toml: string | (() => void)): Promise<Record<string, unknown>> {
   const answers = () => [...main.events("settings-reloaded"), ...main.events("settings-refused")];
   const before = answers().length;
   const refusals = main.events("settings-refused").length;
-  writeFileSync(join(main.dataDir, "inkling.toml"), toml);
+  if (typeof toml === "string") writeFileSync(join(main.dataDir, "inkling.toml"), toml);
+  else toml();
   main.child.kill("SIGHUP");
   await until(() => answers().length > before);
   const event = main.events("settings-refused").length > refusals ? "settings-refused" : "settings-reloaded";
@@ -179,4 +180,32 @@ test("settings taken over at SIGHUP or at a start are in the audit trail, secret
   await until(async () => (await trail()).length === 2);
   expect(await trail()).toEqual([second, first] as never);
   expect(JSON.stringify(await trail())).not.toContain("hidden");
+});
+
+test("a settings file or credential that is empty or gone is refused, and the next reload takes what is there", async () => {
+  const main = await start(1);
+  const file = join(main.dataDir, "inkling.toml");
+  const full = 'rate = 900000\nburst = 900000\nlog_level = "info"\n';
+  expect(await reload(main, full)).toMatchObject({ event: "settings-reloaded" });
+  const refused = (path: string, state: string) => ({
+    event: "settings-refused",
+    problems: [expect.stringContaining(`${path} is ${state}, and held settings when it was last read`)],
+    effect: "all settings stay as they are",
+  });
+  expect(await reload(main, "")).toMatchObject(refused(file, "empty"));
+  expect(await reload(main, " \n")).toMatchObject(refused(file, "empty"));
+  expect(await reload(main, () => rmSync(file))).toMatchObject(refused(file, "gone"));
+  // Nothing of what was in it has changed.
+  expect(await reload(main, full)).toMatchObject({ event: "settings-reloaded", changed: [] });
+
+  const credential = join(main.dataDir, "credentials/ipinfo_token");
+  mkdirSync(join(main.dataDir, "credentials"));
+  writeFileSync(credential, "token-hidden");
+  expect(await reload(main, full)).toMatchObject({ changed: ["ipinfo_token"] });
+  writeFileSync(credential, "");
+  expect(await reload(main, full)).toMatchObject(refused(credential, "empty"));
+  rmSync(credential);
+  expect(await reload(main, full)).toMatchObject(refused(credential, "gone"));
+  writeFileSync(credential, "token-hidden");
+  expect(await reload(main, full)).toMatchObject({ event: "settings-reloaded", changed: [] });
 });

@@ -257,7 +257,7 @@ describe("output for programs", () => {
     expect(JSON.parse(rotated.out).token).toMatch(/^ink_live_/);
     expect(JSON.parse(rotated.out).token).not.toBe(made.out.trim());
     const revoked = await inkling(["keys", "revoke", key.id, ...data]);
-    expect(revoked.out).toBe(`Revoked live key ${key.id} "shop".\n`);
+    expect(revoked.out).toBe(`Revoked live key ${key.id} "shop"; stored.\n`);
     expect((await list())[0].state).toBe("revoked");
     const sandbox = await inkling(["keys", "create", "--sandbox", "--json", ...data]);
     expect(sandbox.err).toBe("");

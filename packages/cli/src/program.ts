@@ -39,6 +39,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   export: async () => (await import("./commands/export.ts")).addExport,
   backup: async () => (await import("./commands/backup.ts")).addBackup,
   restore: async () => (await import("./commands/backup.ts")).addRestore,
+  database: async () => (await import("./commands/database.ts")).addDatabase,
   admin: async () => (await import("./commands/admin.ts")).addAdmin,
   config: async () => (await import("./commands/config.ts")).addConfig,
   health: async () => (await import("./commands/health.ts")).addHealth,

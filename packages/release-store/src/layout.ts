@@ -23,6 +23,10 @@ export const DATA_FOLDER = {
   overrides: "overrides.json",
   /** Keys and admin token of the first run, where no terminal showed them. */
   firstKeys: "first-keys.txt",
+  /** Revocations that the database could not take yet. */
+  revocations: "revocations",
+  /** What is known of the database's history: does it go back? */
+  databaseHistory: "database-history.json",
   /** What is kept of the last build beyond its release. */
   lastBuild: "last-build.json",
   /** The last version of the channel that was taken, and this server's id in its roll-outs. */

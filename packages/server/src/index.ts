@@ -6,6 +6,7 @@ export { dayOf } from "./keys/day.ts";
 export * from "./keys/key.ts";
 export * from "./keys/key-input.ts";
 export * from "./keys/keyring.ts";
+export * from "./keys/revocation-file.ts";
 export { holdsMadeKeys, readKeySnapshot } from "./keys/snapshot.ts";
 export * from "./keys/token.ts";
 export { HOST_SILENT_MS, hostJson, type ListedHost, listHosts } from "./leases/hosts.ts";
@@ -19,6 +20,7 @@ export * from "./overrides/override.ts";
 export * from "./overrides/record.ts";
 export { type RunningServer, type ServerOptions, StartError, startServer } from "./server.ts";
 export { isAdminToken } from "./store/admin-token.ts";
+export * from "./store/adopt-copies.ts";
 export * from "./store/adopt-key.ts";
 export {
   type Actor,
@@ -30,6 +32,7 @@ export {
 } from "./store/audit.ts";
 export { DUMPED, type DumpedRow, type DumpedRows, fits } from "./store/dump.ts";
 export * from "./store/error.ts";
+export { judge, readRemembered } from "./store/history.ts";
 export { OverrideConflictError } from "./store/overrides.ts";
 export { type IssuedKey, openStore, type Store } from "./store/store.ts";
 export { MAX_PAGE } from "./store/tables.ts";

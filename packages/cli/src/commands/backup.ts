@@ -135,6 +135,7 @@ Examples:
         left.length === 0 ? "" : `This host's ${left.join(", ")} was left: a channel's version only rises.`,
         isSettingsLeft ? "Its settings file was left: `--settings FILE` writes it." : "",
         "Keys that were revoked since then are valid again: `npx @inkling/cli keys list`, `keys revoke ID`.",
+        "Servers keep those of the last day revoked until `npx @inkling/cli database confirm`.",
         "Releases are not part of a backup: `npx @inkling/cli data update` makes one.",
       ]
         .filter((line) => line !== "")

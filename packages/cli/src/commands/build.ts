@@ -37,13 +37,11 @@ Examples:
   inkling build --publish --channel s3://inkling-releases/prod
   inkling build --publish --percent 10      then \`inkling channel promote\``,
     );
-  addAction(command, context, BUILD_SETTINGS, ({ settings, flags, read }) =>
-    keepBuilding(
-      new LiveSettings(settings, read, "build"),
-      context,
-      flags.publish === true ? percentOf(flags.percent) : undefined,
-    ),
-  );
+  addAction(command, context, BUILD_SETTINGS, (call) => {
+    const { flags, read } = call;
+    const percent = flags.publish === true ? percentOf(flags.percent) : undefined;
+    return keepBuilding(new LiveSettings(call, read, "build"), context, percent);
+  });
 }
 
 /** @param percent share of the servers that take a new release; nothing is published without */

@@ -8,6 +8,7 @@ import {
   KeyInputError,
   keyJson,
   keyState,
+  onlyInCopies,
   parseNewKey,
   SCOPES,
   type Scope,
@@ -18,9 +19,11 @@ import type { Settings } from "../config/settings.ts";
 import { cliActor } from "../config/user.ts";
 import { addAction, type Flags, type Result } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
+import { ONLY_IN_COPIES } from "../runtime/database-state.ts";
 import { warnOfNewDatabase, withExistingStore, withStore } from "../runtime/keys.ts";
+import { revokeKey } from "../runtime/revoke.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
-import { formatCount, table } from "../terminal/terminal.ts";
+import { formatCount, table, warn } from "../terminal/terminal.ts";
 
 const SETTINGS = ["dataDir"] as const;
 const SHOWN_ONCE = "It is shown this once: only its hash is kept.";
@@ -114,13 +117,22 @@ function addList(keys: Command, context: Context): void {
     .addHelpText("after", "\nExamples:\n  inkling keys list\n  inkling keys list --json");
   addAction(command, context, SETTINGS, async ({ settings, flags }) => {
     const now = Date.now();
-    const all = await withExistingStore(settings, (store) => keysWithUsage(store, now));
+    const { copied, all } = await withExistingStore(settings, async (store) => {
+      const { tokens } = await onlyInCopies(store, settings.dataDir);
+      const known = new Map(tokens.map(({ key }) => [key.id, key]));
+      return { copied: known, all: await keysWithUsage(store, [...known.values()], now) };
+    });
+    if (copied.size > 0) warn(context.terminal, ONLY_IN_COPIES);
     if (all.length === 0 && !flags.json) {
       return context.terminal.err("There are no keys yet; `npx @inkling/cli keys create` makes one.\n");
     }
     const rows = all.map((entry) => listRow(entry, now));
     return {
-      json: all.map(({ key, today }) => ({ ...keyJson(key, now), lookups_today: today })),
+      json: all.map(({ key, today }) => ({
+        ...keyJson(key, now),
+        lookups_today: today,
+        origin: copied.has(key.id) ? "copy" : "database",
+      })),
       text: table([LIST_HEAD, ...rows], [LIST_HEAD.indexOf("TODAY")]),
     };
   });
@@ -154,9 +166,9 @@ function rateOf({ rate }: Key): string {
 }
 
 /** All keys, each with its lookups of this UTC day. */
-async function keysWithUsage(store: Store, now: number): Promise<KeyUsage[]> {
+async function keysWithUsage(store: Store, copied: readonly Key[], now: number): Promise<KeyUsage[]> {
   const [keys, usage] = await Promise.all([store.listKeys(), store.usage.readDay(dayOf(now))]);
-  return keys.map((key) => {
+  return [...keys, ...copied].map((key) => {
     const { geolocate = 0, reputation = 0, email = 0 } = usage.get(key.id) ?? {};
     return { key, today: { geolocate, reputation, email } };
   });
@@ -169,10 +181,22 @@ function addRevoke(keys: Command, context: Context): void {
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling keys revoke key_3fK9mB2xQ7vR1tYz");
   addAction(command, context, SETTINGS, async ({ settings }, id: string) => {
-    const key = await changed(settings, id, (store) => store.revokeKey(id, cliActor()));
-    return { json: keyJson(key, Date.now()), text: `Revoked ${describe(key)}.` };
+    const { key, state, why } = await revokeKey(settings, id, cliActor(), (store) => noSuchKey(store, id));
+    return {
+      json: { ...keyJson(key, Date.now()), stored: state === "stored", applied: state !== "noted" },
+      text: `${REVOKED[state](describe(key))}${why === undefined ? "" : ` Reason: ${why}.`}`,
+      ...(state === "noted" && { exitCode: EXIT.error }),
+    };
   });
 }
+
+const REVOKED = {
+  stored: (key: string) => `Revoked ${key}; stored.`,
+  applied: (key: string) =>
+    `Revoked ${key} on the running server; not stored yet. The server stores it, and tells other hosts, once the database can be written. A restart keeps it.`,
+  noted: (key: string) =>
+    `No running server of this data folder has taken the revocation of ${key}. It is noted there, and applies when one starts.`,
+} as const;
 
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 

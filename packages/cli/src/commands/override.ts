@@ -4,15 +4,23 @@
 // second. The admin API does the same over HTTP (docs/overrides.md).
 
 import { isInForce, type Override } from "@inkling/engine";
-import { describeOverride, MAX_PAGE, overrideJson, parseNewOverride, type Store } from "@inkling/server";
+import {
+  describeOverride,
+  MAX_PAGE,
+  onlyInCopies,
+  overrideJson,
+  parseNewOverride,
+  type Store,
+} from "@inkling/server";
 import type { Command } from "commander";
 import { cliActor } from "../config/user.ts";
 import { addAction, type Flags } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
+import { ONLY_IN_COPIES } from "../runtime/database-state.ts";
 import { warnOfNewDatabase, withExistingStore } from "../runtime/keys.ts";
 import { AUTHOR, authorOf, checked, contextOf, put, usage } from "../runtime/put-overrides.ts";
 import { CliError } from "../terminal/errors.ts";
-import { table } from "../terminal/terminal.ts";
+import { table, warn } from "../terminal/terminal.ts";
 import { addAudit, shortValue } from "./audit.ts";
 import { expiryOf } from "./keys.ts";
 import { addExport, addImport } from "./override-files.ts";
@@ -112,11 +120,19 @@ function addList(overrides: Command, context: Context): void {
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling override list\n  inkling override list --all --json");
   addAction(command, context, SETTINGS, async ({ settings, flags }) => {
-    const all = await withExistingStore(settings, (store) => everyOverride(store, flags.all === true));
+    const { copied, all } = await withExistingStore(settings, async (store) => {
+      const { overrides } = await onlyInCopies(store, settings.dataDir);
+      return { copied: overrides, all: [...(await everyOverride(store, flags.all === true)), ...overrides] };
+    });
+    if (copied.length > 0) warn(context.terminal, ONLY_IN_COPIES);
+    const originOf = (override: Override) => (copied.includes(override) ? "copy" : "database");
     if (all.length === 0 && !flags.json) {
       return context.terminal.err("There are no overrides; `npx @inkling/cli override add` makes one.\n");
     }
-    return { json: all.map(overrideJson), text: () => listText(all, Date.now()) };
+    return {
+      json: all.map((one) => ({ ...overrideJson(one), origin: originOf(one) })),
+      text: () => listText(all, Date.now()),
+    };
   });
 }
 

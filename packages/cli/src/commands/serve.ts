@@ -58,9 +58,9 @@ Examples:
   INKLING_DATABASE_URL=postgres://inkling:…@db/inkling inkling serve
   inkling serve --channel https://releases.example/inkling      releases of another host: nothing is built`,
     );
-  addAction(command, context, [...SERVER_SETTINGS, "channel", "channelKey"], ({ settings, read }) => {
-    const live = new LiveSettings(settings, read);
-    return settings.channel === undefined ? serve(live, context) : serveChannel(live, context);
+  addAction(command, context, [...SERVER_SETTINGS, "channel", "channelKey"], (call) => {
+    const live = new LiveSettings(call, call.read);
+    return call.settings.channel === undefined ? serve(live, context) : serveChannel(live, context);
   });
 }
 

@@ -36,9 +36,7 @@ Examples:
   inkling up --port 9000 --data-dir /var/lib/inkling
   INKLING_MIRROR=/srv/feeds inkling up      lists from a folder: no internet needed`,
     );
-  addAction(command, context, SERVER_SETTINGS, ({ settings, read }) =>
-    up(new LiveSettings(settings, read), context),
-  );
+  addAction(command, context, SERVER_SETTINGS, (call) => up(new LiveSettings(call, call.read), context));
 }
 
 async function up(live: LiveSettings, context: Context): Promise<void> {

@@ -57,6 +57,8 @@ export interface LoadedSettings {
   readonly origins: Readonly<Record<SettingName, Origin>>;
   /** The file that was read, absolute. */
   readonly file: string | undefined;
+  /** Every file that holds something: the settings file and credentials. */
+  readonly filled: ReadonlySet<string>;
   readonly warnings: readonly string[];
 }
 
@@ -82,9 +84,10 @@ interface Raw {
  */
 export function loadSettings(input: SettingsInput): LoadedSettings {
   const problems: string[] = [];
-  const file = readSettingsFile(input, problems);
+  const filled = new Set<string>();
+  const file = readSettingsFile(input, problems, filled);
   const raw = Object.fromEntries(
-    SETTING_NAMES.map((name) => [name, pickRaw(name, input, file, problems)]),
+    SETTING_NAMES.map((name) => [name, pickRaw(name, input, file, problems, filled)]),
   ) as Record<SettingName, Raw>;
   const parsed = settingsSchema.safeParse(
     Object.fromEntries(SETTING_NAMES.map((name) => [name, raw[name].value])),
@@ -100,6 +103,7 @@ export function loadSettings(input: SettingsInput): LoadedSettings {
     settings: settle(parsed.data, raw),
     origins: origins as Record<SettingName, Origin>,
     file: file?.path,
+    filled,
     warnings: unknownVariables(input.env),
   };
 }
@@ -186,6 +190,7 @@ function pickRaw(
   input: SettingsInput,
   file: SettingsFile | undefined,
   problems: string[],
+  filled: Set<string>,
 ): Raw {
   const flag = input.flags[name];
   if (flag !== undefined) return { value: flag, origin: "flag", label: flagName(name), base: input.cwd };
@@ -193,7 +198,7 @@ function pickRaw(
   if (variable !== undefined && variable !== "") {
     return { value: variable, origin: "environment", label: variableName(name), base: input.cwd };
   }
-  const credential = settingRow(name).secret && readCredential(name, input.env, file, problems);
+  const credential = settingRow(name).secret && readCredential(name, input.env, file, problems, filled);
   if (credential) return credential;
   const inFile = file?.values[tomlKey(name)];
   if (file !== undefined && inFile !== undefined && inFile !== "") {
@@ -209,6 +214,7 @@ function readCredential(
   env: Environment,
   file: SettingsFile | undefined,
   problems: string[],
+  filled: Set<string>,
 ): Raw | undefined {
   const given = env[CREDENTIALS_VARIABLE];
   const folder = given || (file && join(dirname(file.path), CREDENTIALS_FOLDER));
@@ -216,7 +222,9 @@ function readCredential(
   const path = join(folder, given ? CREDENTIAL_PREFIX + tomlKey(name) : tomlKey(name));
   try {
     const value = readFileSync(path, "utf8").replace(/[\r\n]+$/, "");
-    return value === "" ? undefined : { value, origin: "credential", label: path, base: folder };
+    if (value.trim() === "") return undefined;
+    filled.add(path);
+    return { value, origin: "credential", label: path, base: folder };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
@@ -230,13 +238,19 @@ function readCredential(
   }
 }
 
-function readSettingsFile(input: SettingsInput, problems: string[]): SettingsFile | undefined {
+function readSettingsFile(
+  input: SettingsInput,
+  problems: string[],
+  filled: Set<string>,
+): SettingsFile | undefined {
   const named = (input.flags.config as string | undefined) ?? (input.env[FILE_VARIABLE] || undefined);
   const path = resolve(input.cwd, named ?? DEFAULT_FILE);
   if (named === undefined && !existsSync(path)) return undefined;
   let values: Record<string, unknown>;
   try {
-    values = parseToml(readFileSync(path, "utf8"));
+    const text = readFileSync(path, "utf8");
+    if (text.trim() !== "") filled.add(path);
+    values = parseToml(text);
   } catch (error) {
     const why =
       error instanceof TomlError

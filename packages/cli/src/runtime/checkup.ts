@@ -31,6 +31,7 @@ import { explainFileError } from "../terminal/errors.ts";
 import { dataAge, overdueData } from "../terminal/release-tables.ts";
 import { formatAge, formatAgo, formatBytes } from "../terminal/terminal.ts";
 import { checkMirror, mayFindNewer } from "./build.ts";
+import { databaseState, databaseTroubles } from "./database-state.ts";
 import { countKeys, knowsKeys } from "./first-keys.ts";
 import { withStore } from "./keys.ts";
 import { localUrl } from "./local-url.ts";
@@ -86,6 +87,7 @@ const ROWS: readonly (readonly [name: string, check: Check])[] = [
   ["feeds", onRelease(feeds)],
   ["answers", onRelease(answers)],
   ["database", database],
+  ["database history", databaseHistory],
   ["encryption", encryption],
   ["notices", notices],
   ["database clock", databaseClock],
@@ -332,11 +334,26 @@ async function database({ settings, now }: Checkup): Promise<Finding> {
     const keys = await countKeys(store, now.getTime());
     const found = `${store.label}: ${keys.live} live and ${keys.sandbox} sandbox keys in force`;
     if (keys.live + keys.sandbox === 0 && knowsKeys(settings.dataDir)) {
-      return problem(found, "keys.json has some: is INKLING_DATABASE_URL right, the volume mounted?");
+      const adopt = "if the database was lost, `npx @inkling/cli database adopt` writes them into it";
+      return problem(
+        found,
+        `keys.json has some: is INKLING_DATABASE_URL right, the volume mounted? ${adopt}`,
+      );
     }
     if (keys.live > 0 || settings.apiKey !== undefined) return ok(found);
     return problem(found, "make a key: `npx @inkling/cli keys create --name NAME`");
   });
+}
+
+/** Was the database lost, or replaced by an older one? */
+async function databaseHistory({ settings }: Checkup): Promise<Finding> {
+  const file = databaseFile(settings);
+  if (file !== undefined && !existsSync(file)) return ok("no database yet");
+  const troubles = await withStore(settings, async (store) =>
+    databaseTroubles(await databaseState(store, settings)),
+  );
+  if (troubles.length === 0) return ok("as the servers of this data folder know it");
+  return problem(troubles.join(" "), "`npx @inkling/cli database status` lists it; see the commands above");
 }
 
 /** Is the database's connection encrypted, and is it the right server's? Bun's own default is neither. */

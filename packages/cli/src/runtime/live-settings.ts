@@ -2,8 +2,9 @@
 //
 // in   flags and variables of the start, credentials and inkling.toml as they are now
 // out  an entry of the audit trail; log events: settings-reloaded with what has changed, and what does so only with a restart; settings-refused
-// err  none: where one setting is wrong, all stay as they are
+// err  none: if one setting is wrong, or a file that held something is gone or empty, all settings stay as they are
 
+import { existsSync } from "node:fs";
 import { type RunningServer, StoreError } from "@inkling/server";
 import { type SettingName, tomlKey } from "../config/setting-table.ts";
 import type { LoadedSettings, Settings } from "../config/settings.ts";
@@ -35,10 +36,17 @@ export class LiveSettings {
   /** Whose settings they are. */
   readonly role: Role;
   private readonly read: () => LoadedSettings;
+  /** The files that held something when the current settings were read. */
+  private filled: LoadedSettings["filled"];
   private reloading = Promise.resolve();
 
-  constructor(settings: Settings, read: () => LoadedSettings, role: Role = settings.port) {
+  constructor(
+    { settings, filled }: Pick<LoadedSettings, "settings" | "filled">,
+    read: () => LoadedSettings,
+    role: Role = settings.port,
+  ) {
     this.current = settings;
+    this.filled = filled;
     this.role = role;
     this.read = read;
   }
@@ -58,14 +66,16 @@ export class LiveSettings {
     { log, audited }: Pick<RunningServer, "log" | "audited">,
     apply: (settings: Settings) => Promise<void>,
   ): Promise<void> {
-    let wanted: Settings;
+    let loaded: LoadedSettings;
     try {
-      wanted = this.read().settings;
+      loaded = this.read();
+      this.refuseEmptied(loaded);
     } catch (error) {
       if (!(error instanceof SettingsError)) throw error;
       log.error("settings-refused", { problems: error.problems, effect: "all settings stay as they are" });
       return;
     }
+    const wanted = loaded.settings;
     const names = Object.keys(wanted) as SettingName[];
     const differing = names.filter((name) => !Bun.deepEquals(wanted[name], this.current[name]));
     const isLive = (name: SettingName) => LIVE.some((live) => live === name);
@@ -74,6 +84,7 @@ export class LiveSettings {
     const next = { ...this.current, ...taken };
     const take = async () => {
       this.current = next;
+      this.filled = loaded.filled;
       await apply(next);
       if (changed.length > 0) noteSettings(next, this.role, log);
     };
@@ -89,5 +100,20 @@ export class LiveSettings {
       changed: changed.map(tomlKey),
       need_restart: differing.filter((name) => !isLive(name)).map(tomlKey),
     });
+  }
+
+  /**
+   * An editor that truncates a file before it writes leaves a moment without settings, which is not a choice of defaults.
+   * @throws SettingsError
+   */
+  private refuseEmptied({ filled }: LoadedSettings): void {
+    const emptied = [...this.filled].filter((path) => !filled.has(path));
+    if (emptied.length === 0) return;
+    throw new SettingsError(
+      emptied.map(
+        (path) =>
+          `${path} is ${existsSync(path) ? "empty" : "gone"}, and held settings when it was last read: write it and send SIGHUP again, or restart to run without it`,
+      ),
+    );
   }
 }

@@ -5,9 +5,10 @@ import { reloadableOptions } from "./run-server.ts";
 const rows: [mode: "up" | "serve", watched: boolean, set: string | undefined, level: string][] = [
   ["serve", false, undefined, "access"],
   ["serve", true, undefined, "access"],
-  ["up", false, undefined, "info"],
+  ["up", false, undefined, "access"],
   ["up", true, undefined, "error"],
   ["up", true, "info", "info"],
+  ["up", true, "access", "access"],
   ["serve", false, "error", "error"],
 ];
 test.each(rows)("what %s logs, at a terminal %p, set %p: %s", (mode, watched, set, level) => {

@@ -19,7 +19,7 @@ import { recordStart } from "./known-settings.ts";
 import type { LiveSettings } from "./live-settings.ts";
 
 /** The log level by default. At a terminal only errors: the banner shows what is well. */
-const LOG_LEVEL = { serve: "access", up: "info", watched: "error" } as const;
+const LOG_LEVEL = { serve: "access", up: "access", watched: "error" } as const;
 
 /** @param watched is the log shown at a terminal? */
 export function reloadableOptions(settings: Settings, mode: Mode, watched: boolean): ReloadableOptions {

@@ -30,6 +30,9 @@ const ACTIONS: Readonly<Record<AuditEntry["action"], string>> = {
   "channel-rolled-back": "channel rolled back",
   "settings-changed": "settings changed",
   "database-restored": "database restored",
+  "key-adopted": "key adopted from a copy",
+  "override-adopted": "override adopted from a copy",
+  "database-confirmed": "database confirmed",
   "change-failed": "change failed",
 };
 const WAYS: Readonly<Record<NonNullable<AuditEntry["way"]>, string>> = {

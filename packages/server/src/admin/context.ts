@@ -3,6 +3,8 @@
 import type { HostReport } from "@inkling/release-store";
 import type { HostNames } from "../http/host-names.ts";
 import type { KeyLoader } from "../keys/key-loader.ts";
+import type { Keyring } from "../keys/keyring.ts";
+import type { Revocations } from "../keys/revocations.ts";
 import type { StatusSource } from "../lookup/status.ts";
 import type { OverrideCache } from "../overrides/cache.ts";
 import type { OverrideContext } from "../overrides/override.ts";
@@ -10,6 +12,7 @@ import type { ReleaseComparisons } from "../releases/comparisons.ts";
 import type { Releases } from "../releases/follow.ts";
 import type { ProcessEnvironment } from "../releases/process.ts";
 import type { AdminTokenStore } from "../store/admin-token.ts";
+import type { DatabaseHistory } from "../store/history.ts";
 import type { OverrideStore } from "../store/overrides.ts";
 import type { Store } from "../store/store.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -58,12 +61,20 @@ export interface DataActions {
   readonly updateNow: () => boolean;
 }
 
+interface DatabaseGuardView {
+  readonly history: Pick<DatabaseHistory, "wentBack" | "revoked">;
+  readonly revocations: Pick<Revocations, "pending" | "revoke">;
+}
+
 export interface AdminAppOptions {
   readonly overrides: OverrideStore;
   readonly adminToken: Pick<AdminTokenStore, "hash">;
   readonly store: Store;
   readonly overrideCache: Pick<OverrideCache, "refresh" | "current">;
   readonly keyLoader: Pick<KeyLoader, "refresh">;
+  readonly keyring: Pick<Keyring, "find">;
+  /** The database's history, and revocations that it could not take. */
+  readonly guard: DatabaseGuardView;
   readonly releases: Pick<Releases, "current" | "check" | "verify">;
   readonly status: StatusSource;
   /** What this server reports of itself. */

@@ -9,6 +9,8 @@ import { dayOf } from "../keys/day.ts";
 import { type Key, keyJson, SCOPES } from "../keys/key.ts";
 import { keyChangeBody, newKeyBody, parseKeyChange, parseNewKey } from "../keys/key-input.ts";
 import { KEY_MODES } from "../keys/token.ts";
+import type { Actor } from "../store/audit.ts";
+import { StoreError } from "../store/error.ts";
 import { KEY_PAGES } from "../store/store.ts";
 import { ADMIN_PATH } from "./constants.ts";
 import type { AdminContext } from "./context.ts";
@@ -33,6 +35,15 @@ const members = {
   revoked_at: time.nullable(),
 };
 export const keyAnswer = z.strictObject(members).meta({ id: "Key", description: "Never its token" });
+const revokedAnswer = z
+  .strictObject({
+    ...members,
+    stored: z.boolean().meta({
+      description:
+        "false: revoked on this host; the database cannot be written and takes it later, other hosts with it",
+    }),
+  })
+  .meta({ id: "RevokedKey" });
 export const keysAnswer = z.strictObject({
   keys: z.array(z.strictObject({ ...members, lookups_today: lookups, refused_today: refusals })),
   ...nextCursor,
@@ -49,6 +60,9 @@ const rotationBody = z
       .meta({ description: "How long the previous token stays valid" }),
   })
   .meta({ id: "Rotation" });
+
+/** A leaked key must not wait for a database that is busy: then this host revokes it first. */
+const REVOKE_WAIT_MS = 5_000;
 
 const path = "keys";
 const tag = "Keys";
@@ -124,14 +138,22 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     ...one,
     id: "revoke_key",
     method: "DELETE",
-    summary: "Revoke a key for good",
-    answer: keyAnswer,
+    summary: "Revoke a key for good; 202 while the database cannot be written",
+    answer: revokedAnswer,
+    otherStatus: 202,
     codes: ["KEY_NOT_FOUND"],
-    run: async ({ store, keyLoader, now }, { id, by }) => {
-      const key = await store.revokeKey(id, by);
+    run: async (context, { id, by }) => {
+      const { store, keyLoader, now } = context;
+      let key: Key | undefined;
+      try {
+        key = await withinWait(store.revokeKey(id, by));
+      } catch (error) {
+        const document = { ...keyJson(await revokeHere(context, id, by, error), now()), stored: false };
+        return { status: 202, document };
+      }
       if (key === undefined) throw new AdminProblem("KEY_NOT_FOUND");
       await keyLoader.refresh();
-      return { document: keyJson(key, now()) };
+      return { document: { ...keyJson(key, now()), stored: true } };
     },
   }),
   operation({
@@ -170,6 +192,35 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     },
   }),
 ];
+
+/** A database that is busy may take it later still: revoking it again changes nothing. @throws StoreError AWAY */
+async function withinWait<T>(work: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const error = new StoreError("AWAY", "the database is busy", "it is tried again");
+  const timer = setTimeout(() => late.reject(error), REVOKE_WAIT_MS);
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
+    work.catch(() => {}); // it came too late, or the caller has the error
+  }
+}
+
+/**
+ * Revokes a key on this host while the database cannot be written.
+ * @throws `cause` unless the database is only unreachable or full
+ */
+async function revokeHere(
+  { guard, keyring }: AdminContext,
+  id: string,
+  by: Actor,
+  cause: unknown,
+): Promise<Key> {
+  const key = keyring.find(id);
+  if (!(cause instanceof StoreError) || cause.code !== "AWAY" || key === undefined) throw cause;
+  const { at } = await guard.revocations.revoke(id, by);
+  return { ...key, revokedAt: at };
+}
 
 async function existingKey(store: AdminContext["store"], id: string): Promise<Key> {
   const key = await store.findKey(id);

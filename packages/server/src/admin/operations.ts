@@ -4,6 +4,7 @@ import { z } from "zod";
 import { AUDIT_OPERATIONS } from "./audit.ts";
 import { DATA_OPERATIONS } from "./data.ts";
 import { DATA_ACTION_OPERATIONS } from "./data-actions.ts";
+import { DATABASE_OPERATIONS } from "./database.ts";
 import { HOST_OPERATIONS } from "./hosts.ts";
 import { KEY_OPERATIONS } from "./keys.ts";
 import { LOOKUP_OPERATIONS } from "./lookup.ts";
@@ -19,6 +20,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...DATA_ACTION_OPERATIONS,
   ...KEY_OPERATIONS,
   ...OVERRIDE_OPERATIONS,
+  ...DATABASE_OPERATIONS,
   ...AUDIT_OPERATIONS,
   ...TRAFFIC_OPERATIONS,
   ...HOST_OPERATIONS,

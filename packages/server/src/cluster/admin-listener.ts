@@ -152,7 +152,7 @@ export class AdminListener {
 
   private async loadApp(): Promise<AdminApp> {
     const { services, source, log, onProblem, report } = this.parts;
-    const { store, overrides, releases, keyLoader } = services;
+    const { store, overrides, releases, keyLoader, keyring, guard } = services;
     const { AdminApp } = await import("../admin/app.ts");
     return new AdminApp({
       overrides: store.overrides,
@@ -160,6 +160,8 @@ export class AdminListener {
       store,
       overrideCache: overrides,
       keyLoader,
+      keyring,
+      guard,
       releases,
       status: source,
       report,

@@ -29,6 +29,8 @@ export interface WorkerOptions extends AnsweringOptions, ReloadMessage {
   readonly layout: string;
   /** Of the shared memory. */
   readonly base: EpochMs;
+  /** By how much the primary holds the machine's clock to be ahead (limits/steady-clock.ts). */
+  readonly clockAheadMs: number;
   readonly cells: CellKind;
   readonly dataDir: string;
 }
@@ -45,6 +47,8 @@ export interface KeysMessage {
   readonly stale: boolean;
   /** Why this server should get no requests. */
   readonly unready: string | undefined;
+  /** What an operator should know. */
+  readonly warnings: readonly string[];
 }
 
 export type ToWorker =
@@ -88,8 +92,8 @@ export function messageOf(change: Change, { releases, overrides, keys, keyring }
     case "keys": {
       const { change, snapshot, cells } = keys.current;
       const plain = snapshot && plainKeys(snapshot);
-      const { lastError, stale = false, unready } = keyring.state;
-      return { type: "keys", change, keys: plain, cells, away: lastError, stale, unready };
+      const { lastError, stale = false, unready, warnings = [] } = keyring.state;
+      return { type: "keys", change, keys: plain, cells, away: lastError, stale, unready, warnings };
     }
   }
 }

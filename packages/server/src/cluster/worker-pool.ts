@@ -223,6 +223,7 @@ export class WorkerPool implements Serving {
       workers: this.members.length,
       layout: LAYOUT,
       base: memory.base,
+      clockAheadMs: this.services?.clock.aheadMs ?? 0,
       cells: memory.kind,
       port: port.port,
       ...{ host, dataDir, mode, version, drainSeconds },

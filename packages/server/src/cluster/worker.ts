@@ -80,6 +80,7 @@ export class Worker {
       primary: this.primary,
       overrides: this.overrides,
       cells: this.view.cells,
+      clockAheadMs: options.clockAheadMs,
       counts: this.view.countsOf(slot),
       trustedProxies: prefixesFromWire(options.trustedProxies),
       log: this.log,
@@ -137,7 +138,7 @@ export class Worker {
     this.host.exit(isOrphan ? 1 : 0);
   }
 
-  private takeKeys({ change, keys, cells, away, stale, unready }: KeysMessage): void {
+  private takeKeys({ change, keys, cells, away, stale, unready, warnings }: KeysMessage): void {
     this.mapCells(Math.max(-1, ...cells.values()) + 1);
     this.answering.replaceCells(this.view.cells, cells);
     if (keys !== undefined) this.keyring.replace(keysFromPlain(keys));
@@ -145,6 +146,7 @@ export class Worker {
     else this.keyring.recordFailure(away);
     this.keyring.stale = stale;
     this.keyring.unready = unready;
+    this.keyring.warnings = warnings;
     this.host.send({ type: "keys", change });
   }
 

@@ -40,6 +40,10 @@ export interface KeyLoaderOptions {
   readonly onCopy?: (keys: number, ageMs: number) => void;
   /** Called with each snapshot before it is in force, and waited for; what it throws is a failed check. */
   readonly onSnapshot?: (snapshot: KeySnapshot) => void | Promise<void>;
+  /** Runs before what the store holds now is put in force: has it gone back to an earlier state? */
+  readonly review?: () => Promise<void>;
+  /** A snapshot without the keys that are revoked on this host, whatever the store or the copy holds. */
+  readonly withoutRevoked?: (snapshot: KeySnapshot) => KeySnapshot;
   /** The store became unreachable, was found empty (EmptyDatabaseError), or came back (undefined). */
   readonly onStoreChange?: (error: Error | undefined) => void;
 }
@@ -54,6 +58,9 @@ export class KeyLoader {
   private readonly options: KeyLoaderOptions;
   private readonly now: () => EpochMs;
   private snapshot: KeySnapshot | undefined;
+  /** From the store or the copy, with keys that are revoked on this host. */
+  private inForce: KeySnapshot | undefined;
+  private putting: Promise<void> = Promise.resolve();
   private loadedAt: EpochMs = 0;
   private isPrepared = false;
   private isEmpty = false;
@@ -85,6 +92,16 @@ export class KeyLoader {
     return this.checks.now();
   }
 
+  /** Other keys are revoked on this host: ends them without waiting for the store. */
+  async applyRevocations(): Promise<void> {
+    if (this.inForce !== undefined) await this.putInForce(this.inForce);
+  }
+
+  /** How many keys are in force that the store, which is empty, does not hold. */
+  get keysOnlyHere(): number {
+    return this.isEmpty ? countKeys(this.inForce) : 0;
+  }
+
   /** Stops checking; the keyring stays as it is. */
   async stop(): Promise<void> {
     this.isStopped = true;
@@ -107,8 +124,8 @@ export class KeyLoader {
       keyring.recordCheck(this.now());
       this.confirm(0);
       this.saveCopy();
-      if (wasAway) onStoreChange?.(undefined);
       this.isEmpty = false;
+      if (wasAway) onStoreChange?.(undefined);
     } catch (cause) {
       const error = cause instanceof Error ? cause : new Error(String(cause));
       const wasEmpty = this.isEmpty;
@@ -135,12 +152,11 @@ export class KeyLoader {
 
   /** After a first check that failed, or found a database without any key. */
   private async useCopy(): Promise<void> {
-    const { keyring, onSnapshot, onCopy } = this.options;
+    const { onCopy } = this.options;
     const copy = this.readCopy();
     const keys = countKeys(copy?.value);
     if (copy === undefined || keys === 0) return;
-    await onSnapshot?.(copy.value);
-    keyring.replace(copy.value);
+    await this.putInForce(copy.value);
     this.confirm(copy.ageMs);
     onCopy?.(keys, copy.ageMs);
   }
@@ -170,16 +186,29 @@ export class KeyLoader {
 
   /** @param stamp of the store */
   private async loadIfChanged(stamp: string): Promise<void> {
-    const { store, keyring, onSnapshot } = this.options;
+    const { store, review } = this.options;
     const age = this.now() - this.loadedAt;
     const isFresh = age >= 0 && age < FULL_RELOAD_MS; // the clock may have been set back
     if (isFresh && stamp === this.snapshot?.stamp) return;
     const snapshot = await store.loadKeys();
     this.refuseEmpty(snapshot.stamp); // it may be another one by now
-    await onSnapshot?.(snapshot);
-    keyring.replace(snapshot);
+    await review?.();
+    await this.putInForce(snapshot);
     this.snapshot = snapshot;
     this.loadedAt = this.now();
+  }
+
+  /** One after the other: what was revoked meanwhile must not come back. */
+  private putInForce(snapshot: KeySnapshot): Promise<void> {
+    const { keyring, onSnapshot, withoutRevoked } = this.options;
+    const put = this.putting.then(async () => {
+      this.inForce = snapshot;
+      const allowed = withoutRevoked?.(snapshot) ?? snapshot;
+      await onSnapshot?.(allowed);
+      keyring.replace(allowed);
+    });
+    this.putting = put.catch(() => {}); // the caller gets the error
+    return put;
   }
 }
 

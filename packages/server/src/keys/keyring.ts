@@ -53,6 +53,8 @@ export interface KeyringState {
   readonly stale?: boolean;
   /** Why this server should get no requests, although its keys are in force. */
   readonly unready?: string | undefined;
+  /** What an operator should know of keys and their database, although lookups are answered. */
+  readonly warnings?: readonly string[];
 }
 
 /** Headers remembered without hashing. */
@@ -84,6 +86,8 @@ const STALE: AuthResult = Object.freeze({
 export class Keyring {
   /** See {@link KeyringState}. */
   unready: string | undefined;
+  /** See {@link KeyringState}. */
+  warnings: readonly string[] = [];
   private byHash: ReadonlyMap<string, Entry> = new Map();
   private keys: ReadonlyMap<KeyId, Key> = new Map();
   private seen = new Map<string, Entry>();
@@ -162,7 +166,8 @@ export class Keyring {
   }
 
   get state(): KeyringState {
-    const { isLoaded, keys, checkedAt, failures, lastError, isStale, unready } = this;
-    return { loaded: isLoaded, keys: keys.size, checkedAt, failures, lastError, stale: isStale, unready };
+    const { isLoaded, keys, checkedAt, failures, lastError, isStale, unready, warnings } = this;
+    const stale = isStale;
+    return { loaded: isLoaded, keys: keys.size, checkedAt, failures, lastError, stale, unready, warnings };
   }
 }

@@ -151,15 +151,17 @@ export class LimitCells {
   }
 
   /**
-   * Begins the day of `now` where the cell has a later one, because the clock was ahead: nothing was taken from it here.
+   * Begins the day of `now` where the cell has a later one, because the clock was ahead.
    * One caller alone may use it, with a time that it read before; requests that began before midnight may not.
+   * @param used of the quota on this day
+   * @returns whether it was so
    */
-  correctDay(cell: CellIndex, now: EpochMs): void {
+  correctDay(cell: CellIndex, now: EpochMs, used: number): boolean {
     const at = cell * WORDS + QUOTA;
     const seen = Atomics.load(this.words, at);
-    // Any other day is settled by `today`. Others may have begun the next one since `now` was read.
-    if (!this.isDayAfter(cell, now) || dayTag(now + DAY_SLACK_MS) !== dayTag(now)) return;
-    this.replace(at, seen, dayTag(now) * DAY_UNIT);
+    // Others may have begun the next day since `now` was read.
+    if (!isLater(Number(seen), now) || dayTag(now + DAY_SLACK_MS) !== dayTag(now)) return false;
+    return this.replace(at, seen, dayTag(now) * DAY_UNIT + used);
   }
 
   /** Has a request begun the day after that of `now`? */
@@ -193,17 +195,23 @@ export class LimitCells {
 
   /**
    * The day and count in force. A request that began before midnight may come after others have begun the next day: it
-   * counts there. Any other day is over, or was never there: the clock was ahead.
+   * counts there. So it does where the clock was ahead for days: a quota does not begin again because a clock was set back.
+   * Any other day is over.
    */
   private today(stored: number, now: EpochMs): number {
     const day = dayTag(now);
-    const storedDay = Math.floor(stored / DAY_UNIT);
-    return storedDay === day || storedDay === ((day + 1) & (DAYS - 1)) ? stored : day * DAY_UNIT;
+    return Math.floor(stored / DAY_UNIT) === day || isLater(stored, now) ? stored : day * DAY_UNIT;
   }
 
   protected replace(at: number, seen: bigint, next: number): boolean {
     return Atomics.compareExchange(this.words, at, seen, BigInt(next)) === seen;
   }
+}
+
+/** Is the stored day, of which something was used, a later one than that of `now`? At most half of DAYS later. */
+function isLater(stored: number, now: EpochMs): boolean {
+  const ahead = (Math.floor(stored / DAY_UNIT) - dayTag(now)) & (DAYS - 1);
+  return stored !== 0 && ahead > 0 && ahead < DAYS / 2;
 }
 
 /** The UTC day of a time, modulo DAYS; also of a time before 1970. */

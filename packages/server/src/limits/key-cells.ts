@@ -7,6 +7,7 @@
 
 import type { Counted, EpochMs, Key, KeyId } from "../keys/key.ts";
 import type { CellIndex, LimitCells } from "./cells.ts";
+import { SteadyClock } from "./steady-clock.ts";
 
 /** What counts usage, and gives out quotas. */
 export type UsageCounter = Pick<
@@ -17,9 +18,12 @@ export type UsageCounter = Pick<
 export class KeyCells {
   private shared: LimitCells;
   private byKey: ReadonlyMap<KeyId, CellIndex> = new Map();
+  private readonly clock: Pick<SteadyClock, "at">;
 
-  constructor(cells: LimitCells) {
+  /** @param clock decides the day of quotas and usage */
+  constructor(cells: LimitCells, clock: Pick<SteadyClock, "at"> = new SteadyClock()) {
     this.shared = cells;
+    this.clock = clock;
   }
 
   /** Read it anew for each use: it is replaced when it has grown. */
@@ -40,20 +44,20 @@ export class KeyCells {
   /** Counts lookups, or refusals. */
   record(keyId: KeyId, counted: Counted, now: EpochMs, count = 1): void {
     const cell = this.cellOf(keyId);
-    if (cell !== undefined) this.shared.count(cell, counted, now, count);
+    if (cell !== undefined) this.shared.count(cell, counted, this.clock.at(now), count);
   }
 
   /** What was taken from the key's quota on this UTC day, by all processes at this moment. */
   countToday({ id, quota }: Pick<Key, "id" | "quota">, now: EpochMs): number {
     const cell = this.cellOf(id);
-    return cell === undefined ? 0 : this.shared.usedOfQuota(cell, now, quota);
+    return cell === undefined ? 0 : this.shared.usedOfQuota(cell, this.clock.at(now), quota);
   }
 
   /** Takes from the day's quota: no other process gets the same. @returns how many, `most` at most */
   takeQuota({ id, quota }: Pick<Key, "id" | "quota">, now: EpochMs, most: number): number {
     if (quota === undefined) return most;
     const cell = this.cellOf(id);
-    return cell === undefined ? 0 : this.shared.takeQuota(cell, now, quota, most);
+    return cell === undefined ? 0 : this.shared.takeQuota(cell, this.clock.at(now), quota, most);
   }
 
   /** The day that the last `takeQuota` took from. */

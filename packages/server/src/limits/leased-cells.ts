@@ -106,7 +106,9 @@ export class LeasedCells extends LimitCells {
   override chargeQuota(): void {}
 
   /** Days are those of the database's clock. */
-  override correctDay(): void {}
+  override correctDay(): boolean {
+    return false;
+  }
 
   private replaceSlot(at: number, seen: number, next: number): boolean {
     return Atomics.compareExchange(this.slots, at, seen, next) === seen;

@@ -46,11 +46,21 @@ export class UsageCollector {
     this.collected.delete(keyId);
   }
 
-  /** Records what was counted since the last time, and begins today's quotas anew where the clock was set back. */
+  /** Records what was counted since the last time. */
   collect(cells: LimitCells, sink: UsageSink, now: EpochMs): void {
+    for (const [keyId, state] of this.collected) this.collectOne(keyId, state, cells, sink, now);
+  }
+
+  /**
+   * Where the clock was ahead and was set back, today's quotas go on with what the store has of today: never with none,
+   * so not before the store was read.
+   */
+  correctDays(cells: LimitCells, now: EpochMs, stored: ReadonlyMap<KeyId, number>): void {
     for (const [keyId, state] of this.collected) {
-      this.collectOne(keyId, state, cells, sink, now);
-      cells.correctDay(state.cell, now);
+      const used = stored.get(keyId) ?? 0;
+      if (!cells.correctDay(state.cell, now, used)) continue;
+      state.day = Math.floor(now / DAY_MS);
+      state.foreign = used;
     }
   }
 

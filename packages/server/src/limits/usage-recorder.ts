@@ -34,6 +34,8 @@ interface UsageRecorderOptions {
   readonly flushMs?: number;
   /** Called with each flush, also while the store is unreachable: records what was counted in cells. */
   readonly collect?: (sink: UsageSink) => void;
+  /** Called after each flush, with what the store has of today, before `onStored`. */
+  readonly onToday?: (now: EpochMs, stored: ReadonlyMap<KeyId, number>) => void;
   /** Called after each flush for each key with a quota. */
   readonly onStored?: (keyId: KeyId, usage: StoredUsage) => void;
   /** Called after each flush, whether it succeeded or not. */
@@ -253,11 +255,12 @@ export class UsageRecorder {
 
   /** Reads what all processes counted. Nothing is being sent meanwhile: what is not confirmed is of other recorders. */
   private async readToday(): Promise<void> {
-    const { onStored } = this.options;
+    const { onStored, onToday } = this.options;
     if (onStored === undefined) return;
     const day = Math.floor(this.now() / DAY_MS);
     const totals = await this.store.readQuotas(dayOf(day * DAY_MS));
     if (day !== this.day) this.turnTo(day);
+    onToday?.(this.now(), totals);
     for (const [keyId, stored] of totals) {
       const confirmed = this.today.get(keyId)?.confirmed ?? 0;
       onStored(keyId, { now: day * DAY_MS, stored, foreign: stored - confirmed });

@@ -45,8 +45,8 @@ export function readiness({ releases, keyring, primary, isDraining }: StatusSour
 }
 
 /** What is not as it should be although lookups are answered. */
-export function warnings({ releases: { refused, current, channel } }: StatusSource): string[] {
-  const found: string[] = [];
+export function warnings({ releases: { refused, current, channel }, keyring }: StatusSource): string[] {
+  const found = [...(keyring.state.warnings ?? [])];
   if (refused !== undefined && current !== undefined) {
     found.push(`release ${refused.name} is refused, and ${current.name} answers in its place`);
   }

@@ -52,6 +52,8 @@ interface OverrideCacheOptions {
   readonly now?: () => number;
   readonly refreshMs?: number;
   readonly onEvent?: (event: OverrideEvent) => void;
+  /** Runs before what the store holds now is put in force: has it gone back to an earlier state? */
+  readonly review?: () => Promise<void>;
 }
 
 interface OverrideCacheState {
@@ -120,11 +122,17 @@ export class OverrideCache {
   }
 
   private async check(): Promise<void> {
-    const { store } = this.options;
+    const { store, review } = this.options;
     try {
       const age = this.now() - this.loadedAt;
       const isFresh = this.from === "database" && age >= 0 && age < FULL_RELOAD_MS; // the clock may have been set back
-      if (!isFresh || (await store.readStamp()) !== this.stamp) this.replace(await store.load());
+      if (!isFresh || (await store.readStamp()) !== this.stamp) {
+        const loaded = await store.load();
+        this.refuseEmpty(loaded);
+        await review?.();
+        this.isEmpty = false;
+        this.replace(loaded);
+      }
       this.failures = 0;
       this.checkedAt = this.now();
       this.isEmpty = false;
@@ -138,12 +146,15 @@ export class OverrideCache {
   }
 
   /** @throws EmptyDatabaseError where overrides are in force that the store never had */
-  private replace(loaded: LoadedOverrides): void {
+  private refuseEmpty(loaded: LoadedOverrides): void {
     if (isEmptyStamp(loaded.stamp) && this.stamp !== undefined && !isEmptyStamp(this.stamp)) {
       const now = this.now();
       const known = this.current.all.filter(({ expiresAt = Infinity }) => expiresAt > now).length;
       if (known > 0) throw new EmptyDatabaseError(known, "an override");
     }
+  }
+
+  private replace(loaded: LoadedOverrides): void {
     const isNew = this.stamp !== loaded.stamp || this.current.all.length !== loaded.overrides.length;
     this.current = overridesOf(loaded.overrides);
     this.stamp = loaded.stamp;
@@ -155,8 +166,14 @@ export class OverrideCache {
 
   private reportEmpty({ known }: EmptyDatabaseError): void {
     this.copy.keep();
-    if (!this.isEmpty) this.options.onEvent?.({ type: "database-empty", overrides_in_copy: known });
+    const wasEmpty = this.isEmpty;
     this.isEmpty = true;
+    if (!wasEmpty) this.options.onEvent?.({ type: "database-empty", overrides_in_copy: known });
+  }
+
+  /** How many overrides are in force that the store, which is empty, does not hold. */
+  get overridesOnlyHere(): number {
+    return this.isEmpty ? this.current.all.length : 0;
   }
 
   private readCopy(): void {

@@ -14,6 +14,7 @@ import type { KeyId } from "../keys/key.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import type { CellIndex, LimitCells } from "../limits/cells.ts";
 import { KeyCells } from "../limits/key-cells.ts";
+import { SteadyClock } from "../limits/steady-clock.ts";
 import { Buckets } from "../limits/token-bucket.ts";
 import { EmailChecks } from "../lookup/mx.ts";
 import { MxLookups } from "../mx/check.ts";
@@ -42,6 +43,8 @@ export interface AnsweringOptions {
 /** What it answers from: of this process, or kept up to date by messages. */
 interface AnsweringParts {
   readonly releases: AppOptions["releases"];
+  /** See {@link SteadyClock}. */
+  readonly clockAheadMs?: number;
   /** In a worker. */
   readonly primary?: NonNullable<AppOptions["primary"]>;
   readonly keyring: Keyring;
@@ -77,7 +80,7 @@ export class Answering {
   constructor(options: AnsweringOptions, parts: AnsweringParts) {
     this.options = options;
     this.parts = parts;
-    this.keyCells = new KeyCells(parts.cells);
+    this.keyCells = new KeyCells(parts.cells, new SteadyClock({ aheadMs: parts.clockAheadMs ?? 0 }));
     this.buckets = new Buckets(options, this.keyCells);
     this.memory = new BatchMemory(parts.worker?.workers);
     this.mx = this.makeMx();

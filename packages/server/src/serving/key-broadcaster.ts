@@ -70,6 +70,11 @@ export class KeyBroadcaster {
     this.collector.collect(this.memory.cells, sink, now);
   }
 
+  /** Ends the day of a clock that was ahead: today's quotas go on with what the store has of today. */
+  correctDays(now: EpochMs, stored: ReadonlyMap<KeyId, number>): void {
+    this.collector.correctDays(this.memory.cells, now, stored);
+  }
+
   /** Takes from a key's quota what other hosts used of it. */
   takeForeign(keyId: KeyId, usage: StoredUsage): void {
     this.collector.takeForeign(keyId, usage, this.memory.cells);

@@ -18,6 +18,7 @@ import { LeaseHolder } from "../leases/holder.ts";
 import { LeaseTables } from "../leases/tables.ts";
 import type { CellMemory } from "../limits/cell-memory.ts";
 import type { LeasedCells } from "../limits/leased-cells.ts";
+import { SteadyClock } from "../limits/steady-clock.ts";
 import { UsageRecorder, type UsageState } from "../limits/usage-recorder.ts";
 import { OverrideCache, type OverrideEvent } from "../overrides/cache.ts";
 import { type ReleaseEvent, Releases } from "../releases/follow.ts";
@@ -28,6 +29,7 @@ import type { NoticeListener } from "../store/notices.ts";
 import { openStore, type Store } from "../store/store.ts";
 import { storeWaiting } from "../store/waiting-entries.ts";
 import type { Log } from "../telemetry/log.ts";
+import { ADOPT_HINT, DatabaseGuard } from "./database-guard.ts";
 import { KeyBroadcaster } from "./key-broadcaster.ts";
 import type { Change, Closers, ServerOptions } from "./options.ts";
 
@@ -38,7 +40,10 @@ export interface Services {
   readonly keyLoader: KeyLoader;
   readonly keys: KeyBroadcaster;
   readonly usage: UsageRecorder;
+  /** Decides the day of quotas and usage. */
+  readonly clock: SteadyClock;
   readonly overrides: OverrideCache;
+  readonly guard: DatabaseGuard;
   readonly notices: NoticeListener;
   /** With a database that several hosts share. */
   readonly leases: LeaseHolder | undefined;
@@ -65,10 +70,20 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
   const keys = new KeyBroadcaster(parts.memory);
   const keyring = new Keyring();
   const leases = store.tables.isShared ? startLeases(options, store, parts) : undefined;
-  const keyLoader = await startKeyLoader(options, { store, keyring, keys, leases }, parts);
+  const guard = new DatabaseGuard(options, {
+    store,
+    keyring,
+    log: parts.log,
+    onChange: () => parts.onChange("keys"),
+  });
+  closers.push(() => guard.revocations.stop());
+  const keyLoader = await startKeyLoader(options, { store, keyring, keys, leases, guard }, parts);
+  const clock = new SteadyClock({ onJump: (aheadMs) => logClock(parts.log, aheadMs) });
   const usage = new UsageRecorder({
     store: store.usage,
-    collect: (sink) => keys.collect(sink, Date.now()),
+    now: () => clock.at(Date.now()),
+    collect: (sink) => keys.collect(sink, clock.at(Date.now())),
+    ...(leases === undefined && { onToday: (now, stored) => keys.correctDays(now, stored) }),
     // A group counts its quotas by leases.
     ...(leases === undefined && { onStored: (keyId, stored) => keys.takeForeign(keyId, stored) }),
     onFlush: watchUsage(options, keyring, parts),
@@ -78,13 +93,16 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     store: store.overrides,
     dataDir: options.dataDir,
     ...(options.checkMs !== undefined && { refreshMs: options.checkMs }),
+    review: guard.review,
     onEvent: (event) => {
       logOverrides(parts.log, event, store.label);
+      guard.warn();
       if (event.type === "loaded") parts.onChange("overrides");
     },
   });
   closers.push(() => overrides.stop());
   await Promise.all([usage.start(), overrides.start()]);
+  await guard.follow(keyLoader, overrides);
   const notices = store.listen({
     onNotice: (noticed) => void (noticed === "keys" ? keyLoader : overrides).refresh(),
     onState: (state, reason) => {
@@ -95,7 +113,7 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
   closers.push(() => notices.stop());
   void notices.start(); // answers need not wait for it
   void storeEntries(store, options.dataDir, parts.log);
-  return { releases, store, keyring, keyLoader, keys, usage, overrides, notices, leases };
+  return { releases, store, keyring, keyLoader, keys, usage, clock, overrides, guard, notices, leases };
 }
 
 /** Stores the audit entries that wait for the database; while it is unreachable, they wait on. */
@@ -112,7 +130,7 @@ async function storeEntries(store: Store, dataDir: string, log: Log): Promise<vo
 
 /** The steps that end what {@link openServices} has opened; usage is stored. */
 export function serviceClosers(services: Services, log: Log): Closers {
-  const { releases, usage, keyLoader, overrides, notices, leases, store } = services;
+  const { releases, usage, keyLoader, overrides, guard, notices, leases, store } = services;
   return [
     () => notices.stop(),
     () => releases.stop(),
@@ -120,6 +138,7 @@ export function serviceClosers(services: Services, log: Log): Closers {
       const { lost } = await usage.stop();
       if (lost > 0) log.error("usage-lost", { lookups: lost, why: usage.state.lastError });
     },
+    () => guard.revocations.stop(),
     () => keyLoader.stop(),
     () => leases?.stop(),
     () => overrides.stop(),
@@ -150,7 +169,7 @@ async function openReleases(
 
 async function startKeyLoader(
   { adoptKey: chosen, dataDir, maxStaleSeconds = 0, checkMs }: ServerOptions,
-  { store, keyring, keys, leases }: Pick<Services, "store" | "keyring" | "keys" | "leases">,
+  { store, keyring, keys, leases, guard }: Pick<Services, "store" | "keyring" | "keys" | "leases" | "guard">,
   { log, closers, onChange }: ServiceParts,
 ): Promise<KeyLoader> {
   let refused: KeyInputError | undefined;
@@ -165,6 +184,8 @@ async function startKeyLoader(
   const loader = new KeyLoader({
     store,
     keyring,
+    review: guard.review,
+    withoutRevoked: guard.withoutRevoked,
     onSnapshot: async (snapshot) => {
       try {
         keys.take(snapshot);
@@ -186,8 +207,14 @@ async function startKeyLoader(
         log.info("database-back");
         void storeEntries(store, dataDir, log);
       } else if (error instanceof EmptyDatabaseError) {
-        log.error("database-empty", { database: store.label, keys_in_copy: error.known });
+        const fields = { database: store.label, keys_in_copy: error.known, hint: ADOPT_HINT };
+        log.error("database-empty", fields);
+        if (chosen !== undefined) {
+          const effect = "INKLING_API_KEY is accepted only if the copy has it";
+          log.error("chosen-key-not-made", { effect, hint: ADOPT_HINT });
+        }
       } else log.error("database-away", { reason: error.message });
+      guard.warn();
       onChange("keys");
     },
     ...(checkMs !== undefined && { refreshMs: checkMs }),
@@ -301,6 +328,16 @@ function watchUsage(
   };
 }
 
+function logClock(log: Log, aheadMs: number): void {
+  if (aheadMs === 0)
+    log.info("clock-steady", { effect: "the clock decides the day of quotas and usage again" });
+  else {
+    const seconds = Math.round(aheadMs / 1_000);
+    const effect = "quotas and usage stay on the day of before, for an hour at most";
+    log.error("clock-jumped", { seconds, effect, hint: "check the time synchronization of this host" });
+  }
+}
+
 function logRelease(log: Log, event: ReleaseEvent): void {
   const { type, ...fields } = event;
   if (type === "refused" || type === "none" || type === "unverified") log.error(`release-${type}`, fields);
@@ -318,6 +355,6 @@ function logMissing(log: Log, mode: ServerOptions["mode"], release: NamedRelease
 function logOverrides(log: Log, event: OverrideEvent, database: string): void {
   const { type, ...fields } = event;
   if (type === "copy-failed") log.error("overrides-copy-failed", fields);
-  else if (type === "database-empty") log.error(type, { database, ...fields });
+  else if (type === "database-empty") log.error(type, { database, ...fields, hint: ADOPT_HINT });
   else log.info("overrides-loaded", fields);
 }

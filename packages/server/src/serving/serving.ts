@@ -34,7 +34,7 @@ interface MetricsParts extends Pick<MetricsSource, "adminProblems"> {
 /** What metrics and status are made of. */
 export function metricsSource(
   { version, mode }: ServerOptions,
-  { releases, keyring, overrides, usage, notices, leases }: Services,
+  { releases, keyring, overrides, guard, usage, notices, leases }: Services,
   { serving, sink, adminProblems }: MetricsParts,
   startedAt: EpochMs,
 ): MetricsSource & StatusSource {
@@ -44,6 +44,7 @@ export function metricsSource(
     releases,
     keyring,
     overrides,
+    guard,
     usage,
     notices,
     leases,

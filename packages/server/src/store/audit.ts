@@ -27,6 +27,9 @@ export const AUDIT_ACTIONS = [
   "channel-promoted",
   "channel-rolled-back",
   "change-failed",
+  "key-adopted",
+  "override-adopted",
+  "database-confirmed",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

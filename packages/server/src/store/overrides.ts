@@ -121,6 +121,33 @@ export class OverrideStore {
     });
   }
 
+  /**
+   * Puts back overrides of a copy, with their ids. Those that the database knows stay as they are, and those that
+   * contradict what is in force are left out.
+   */
+  async adopt(copied: readonly Override[], by: Actor): Promise<Override[]> {
+    return this.change(async (tx) => {
+      const subjects = new Set((await this.readInForce(tx)).map(subjectText));
+      const rows: { id: string }[] = await tx`SELECT id FROM inkling_overrides`;
+      const known = new Set(rows.map(({ id }) => id));
+      const adopted: Override[] = [];
+      for (const override of copied) {
+        if (known.has(override.id) || subjects.has(subjectText(override))) continue;
+        subjects.add(subjectText(override));
+        adopted.push(override);
+      }
+      for (let at = 0; at < adopted.length; at += ROWS_AT_ONCE) {
+        await tx`INSERT INTO inkling_overrides ${tx(adopted.slice(at, at + ROWS_AT_ONCE).map(rowFromOverride))}`;
+      }
+      const entries = adopted.map((override): NewAuditEntry => {
+        const after = overrideJson(override);
+        return { ...by, action: "override-adopted", subject: override.id, before: undefined, after };
+      });
+      await insertAudit(tx, entries, this.tables.now());
+      return adopted;
+    });
+  }
+
   /** Ends an override. One that was removed before stays as it was. @returns undefined when there is none */
   async remove(id: string, by: Actor): Promise<Override | undefined> {
     return this.change(async (tx) => {

@@ -11,6 +11,7 @@ import {
   type EpochMs,
   type Key,
   type KeyChange,
+  type KeyId,
   type KeyRow,
   keyFromRow,
   keyJson,
@@ -18,13 +19,14 @@ import {
   rowFromKey,
 } from "../keys/key.ts";
 import type { KeySource } from "../keys/key-loader.ts";
-import type { KeySnapshot } from "../keys/keyring.ts";
+import type { KeySnapshot, TokenRecord } from "../keys/keyring.ts";
 import { hashToken, type KeyMode, newKeyToken, randomBase62, tokenHint } from "../keys/token.ts";
 import { AdminTokenStore } from "./admin-token.ts";
 import { type Actor, type AuditAction, insertAudit, lockAudit } from "./audit.ts";
 import { Database } from "./database.ts";
 import { DumpTables } from "./dump.ts";
 import { StoreError } from "./error.ts";
+import { type HistoryMark, type HistoryReading, readHistory } from "./history.ts";
 import { NoticeListener } from "./notices.ts";
 import { OverrideStore } from "./overrides.ts";
 import { NewestFirst, type Page, type PageRequest, Tables } from "./tables.ts";
@@ -206,12 +208,12 @@ export class Store implements KeySource {
     });
   }
 
-  /** Ends a key for good, within a second in every process. @returns the key; undefined when there is none */
-  async revokeKey(id: string, by: Actor = UNNAMED): Promise<Key | undefined> {
+  /** Ends a key for good, within a second in every process. @param at when it was revoked @returns the key; undefined when there is none */
+  async revokeKey(id: string, by: Actor = UNNAMED, at = this.tables.now()): Promise<Key | undefined> {
     return this.change(async (tx) => {
       const before = await this.readKeyById(tx, id);
       if (before === undefined || before.revokedAt !== undefined) return before;
-      const after: Key = Object.freeze({ ...before, revokedAt: this.tables.now() });
+      const after: Key = Object.freeze({ ...before, revokedAt: at });
       await tx`UPDATE inkling_keys SET revoked_at = ${after.revokedAt} WHERE id = ${id}`;
       await this.audit(tx, by, "key-revoked", before, after);
       return after;
@@ -266,6 +268,52 @@ export class Store implements KeySource {
       validUntil: valid_until === null ? undefined : Number(valid_until),
     }));
     return { stamp, tokens };
+  }
+
+  /** What {@link DatabaseHistory} compares. All at one moment: entries come in between. */
+  readHistory(known: HistoryMark | undefined, since: EpochMs): Promise<HistoryReading> {
+    return this.tables.snapshot((tx) => readHistory(tx, known, since));
+  }
+
+  /**
+   * An operator says that the database is right as it is: servers follow it, and keep nothing that it took back.
+   * The stamps change, so that every server notices within a second.
+   */
+  async confirmHistory(by: Actor): Promise<void> {
+    await this.change(async (tx) => {
+      await tx`UPDATE inkling_override_stamp SET stamp = ${randomBase62(22, this.tables.randomBytes)}`;
+      await this.tables.notify(tx, "overrides");
+      const entry = { ...by, action: "database-confirmed", subject: "database" } as const;
+      await insertAudit(tx, [{ ...entry, before: undefined, after: undefined }], this.tables.now());
+    });
+  }
+
+  /** Puts back keys of a copy, with their ids and tokens; those that the database knows stay as they are. @returns them */
+  async adoptKeys(tokens: readonly TokenRecord[], by: Actor): Promise<Key[]> {
+    return this.change(async (tx) => {
+      await lockAudit(tx);
+      const at = this.tables.now();
+      const adopted = new Map<KeyId, Key>();
+      for (const { hash, key, validUntil } of tokens) {
+        if (!adopted.has(key.id)) {
+          if ((await this.readKeyById(tx, key.id)) !== undefined) continue;
+          const same: unknown[] = await tx`SELECT hash FROM inkling_tokens WHERE hash = ${hash}`;
+          if (same.length > 0) continue;
+          await tx`INSERT INTO inkling_keys ${tx(rowFromKey(key))}`;
+          adopted.set(key.id, key);
+        }
+        await tx`INSERT INTO inkling_tokens (hash, key_id, created_at, valid_until)
+          VALUES (${hash}, ${key.id}, ${key.createdAt}, ${validUntil ?? null})`;
+      }
+      const keys = [...adopted.values()];
+      const entries = keys.map((key) => ({ subject: key.id, before: undefined, after: keyJson(key, at) }));
+      await insertAudit(
+        tx,
+        entries.map((entry) => ({ ...entry, ...by, action: "key-adopted" })),
+        at,
+      );
+      return keys;
+    });
   }
 
   private newToken(mode: KeyMode): string {

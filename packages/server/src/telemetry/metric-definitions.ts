@@ -48,6 +48,10 @@ export interface MetricsSource {
         };
       }
     | undefined;
+  readonly guard: {
+    readonly history: { readonly wentBack: object | undefined };
+    readonly revocations: { readonly pending: readonly object[] };
+  };
   readonly overrides: {
     readonly state: { readonly overrides: number; readonly checkedAt: number | undefined };
   };
@@ -240,6 +244,14 @@ export const DEFINITIONS: Readonly<Record<string, Definition>> = {
   inkling_keys_checked_timestamp_seconds: single(
     "When keys were last checked with the database.",
     ({ keyring }) => seconds(keyring.state.checkedAt),
+  ),
+  inkling_database_went_back: single(
+    "1 from the moment the database went back to an earlier state until an operator confirms it (`inkling database confirm`).",
+    ({ guard }) => flag(guard.history.wentBack !== undefined),
+  ),
+  inkling_revocations_unstored: single(
+    "Keys that are revoked on this host while the database cannot be written.",
+    ({ guard }) => guard.revocations.pending.length,
   ),
   inkling_notices_listening: single(
     "1 when changes of keys and overrides arrive by notice; 0 when they are found once a second; absent with SQLite.",

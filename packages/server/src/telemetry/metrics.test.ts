@@ -58,6 +58,7 @@ function source(
     processes: { cpuSeconds: 0, residentBytes: 0, logLinesDropped: 2 },
     logLinesDropped: 3,
     connections: { open: undefined, refused: 6, most: 100 },
+    guard: { history: { wentBack: undefined }, revocations: { pending: [] } },
     overrides: { state: { overrides: 8, checkedAt: 3_000 } },
     now: () => Date.UTC(2026, 5, 1, 12),
     adminProblems: new Map([["FORGED", 2]]),

@@ -1,0 +1,139 @@
+// revocations.ts: revokes keys on this host while the database cannot be written, and has the database take it later.
+//
+// in   requests of the admin API; entries that commands wrote into the file (revocation-file.ts), once a second
+// out  the keys that no process of this host accepts; the database's row and audit entry, as soon as it takes them
+// err  none: what cannot be kept in the file is kept in memory, and said so; storing is tried again with each check
+
+import { messageOf } from "@inkling/release-store";
+import { RepeatedCheck } from "../retry/repeated-check.ts";
+import type { Actor } from "../store/audit.ts";
+import type { EpochMs, KeyId } from "./key.ts";
+import type { FiledRevocation, Revocation, RevocationFile } from "./revocation-file.ts";
+
+export type RevocationEvent =
+  /** In force on this host; `survives_restart` unless the file could not be written. */
+  | { readonly type: "applied"; readonly key: KeyId; readonly survives_restart: boolean }
+  /** The database has it. */
+  | { readonly type: "stored"; readonly key: KeyId }
+  /** The file cannot be created, read or written. */
+  | { readonly type: "file-failed"; readonly reason: string };
+
+interface RevocationsOptions {
+  readonly file: RevocationFile;
+  /** Revokes a key in the database. @returns undefined where it has no such key */
+  readonly store: (revocation: Revocation) => Promise<unknown>;
+  /** Other keys are revoked now. */
+  readonly onChange: () => Promise<void>;
+  readonly onEvent: (event: RevocationEvent) => void;
+  readonly now?: () => EpochMs;
+  readonly checkMs?: number;
+}
+
+interface Pending extends Revocation {
+  /** Where the file has it. */
+  readonly slot: number | undefined;
+}
+
+const CHECK_MS = 1_000;
+
+export class Revocations {
+  private readonly options: RevocationsOptions;
+  private readonly checks: RepeatedCheck;
+  private readonly byKey = new Map<KeyId, Pending>();
+  private lastFailure: string | undefined;
+
+  constructor(options: RevocationsOptions) {
+    this.options = options;
+    const { checkMs = CHECK_MS } = options;
+    this.checks = new RepeatedCheck({ check: () => this.check(), waitMs: () => checkMs });
+  }
+
+  /** Takes what a process before this one could not store. Call {@link follow} when keys are loaded. */
+  open(): void {
+    this.attempt(() => this.options.file.create());
+    for (const entry of this.readFile()) this.byKey.set(entry.id, entry);
+  }
+
+  /** Goes on checking. */
+  async follow(): Promise<void> {
+    await this.checks.now();
+    this.checks.schedule();
+  }
+
+  stop(): Promise<void> {
+    return this.checks.stop();
+  }
+
+  /** Revoked here, and not stored yet. */
+  get pending(): readonly Revocation[] {
+    return [...this.byKey.values()].map(({ id, at, by }) => ({ id, at, by }));
+  }
+
+  has(keyId: KeyId): boolean {
+    return this.byKey.has(keyId);
+  }
+
+  /** Revokes a key on this host, although the database cannot take it now. */
+  async revoke(id: KeyId, by: Actor): Promise<Revocation> {
+    const known = this.byKey.get(id);
+    if (known !== undefined) return known;
+    const revocation = { id, at: (this.options.now ?? Date.now)(), by };
+    const slot = this.attempt(() => this.options.file.add(revocation, "applied"));
+    await this.apply([{ ...revocation, slot }]);
+    return revocation;
+  }
+
+  private async check(): Promise<void> {
+    const found = this.readFile();
+    await this.apply(found.filter(({ id }) => !this.byKey.has(id)));
+    for (const entry of found) {
+      const pending = this.byKey.get(entry.id);
+      if (pending?.slot === undefined) this.byKey.set(entry.id, entry);
+      else if (pending.slot !== entry.slot) this.attempt(() => this.options.file.clear(entry.slot)); // requested twice
+      if (entry.state === "requested") this.attempt(() => this.options.file.markApplied(entry));
+    }
+    for (const pending of [...this.byKey.values()]) if (!(await this.storeOne(pending))) break;
+  }
+
+  private async apply(revocations: readonly Pending[]): Promise<void> {
+    if (revocations.length === 0) return;
+    for (const one of revocations) this.byKey.set(one.id, one);
+    await this.options.onChange();
+    for (const { id, slot } of revocations) {
+      this.options.onEvent({ type: "applied", key: id, survives_restart: slot !== undefined });
+    }
+  }
+
+  /** @returns false when the database cannot take it now */
+  private async storeOne(pending: Pending): Promise<boolean> {
+    const { store, file, onEvent } = this.options;
+    try {
+      await store(pending);
+    } catch {
+      return false; // the key loader and usage report the database's state
+    }
+    if (pending.slot !== undefined) {
+      const { slot } = pending;
+      this.attempt(() => file.clear(slot));
+    }
+    this.byKey.delete(pending.id);
+    onEvent({ type: "stored", key: pending.id });
+    return true;
+  }
+
+  private readFile(): FiledRevocation[] {
+    return this.attempt(() => this.options.file.read()) ?? [];
+  }
+
+  /** @returns undefined after a failure, which is reported once for each reason */
+  private attempt<T>(work: () => T): T | undefined {
+    try {
+      return work();
+    } catch (error) {
+      const reason = messageOf(error);
+      if (reason !== this.lastFailure) this.options.onEvent({ type: "file-failed", reason });
+      this.lastFailure = reason;
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,81 @@
+// adopt-copies.ts: writes into the database what only the data folder's copies have, after a database was lost.
+//
+// in   keys.json and overrides.json, or copies of them that were moved aside (keys.before.json)
+// out  keys with their ids and tokens' hashes, overrides with their ids; an audit entry for each
+// err  Error for a file that is no copy; StoreError. What was written stays: running it again writes the rest
+// note What the database knows stays as it is, revoked keys and removed overrides included.
+
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Override } from "@inkling/engine";
+import { DATA_FOLDER } from "@inkling/release-store";
+import type { KeyId } from "../keys/key.ts";
+import type { TokenRecord } from "../keys/keyring.ts";
+import { RevocationFile } from "../keys/revocation-file.ts";
+import { readKeySnapshot } from "../keys/snapshot.ts";
+import { isEmptyStamp } from "../keys/snapshot-file.ts";
+import { readSnapshot } from "../overrides/file.ts";
+import type { Actor } from "./audit.ts";
+import { readRemembered } from "./history.ts";
+import type { Store } from "./store.ts";
+
+export interface Copies {
+  readonly tokens: readonly TokenRecord[];
+  readonly overrides: readonly Override[];
+}
+
+/** What the data folder's copies have. Keys that are revoked on this host are left out. @throws Error */
+export function readCopies(dataDir: string): Copies {
+  const files = [DATA_FOLDER.keys, DATA_FOLDER.overrides].map((name) => join(dataDir, name));
+  return withoutRevoked(dataDir, files.filter(existsSync).map(readCopy));
+}
+
+/** As {@link readCopies}, of other files: copies that were moved aside. @throws Error for a file that is no copy */
+export function readCopyFiles(dataDir: string, files: readonly string[]): Copies {
+  return withoutRevoked(dataDir, files.map(readCopy));
+}
+
+function readCopy(path: string): Copies {
+  const text = readFileSync(path, "utf8");
+  try {
+    return text.includes("inkling-override-snapshot")
+      ? { tokens: [], overrides: readSnapshot(text).overrides }
+      : { tokens: readKeySnapshot(text).tokens, overrides: [] };
+  } catch (error) {
+    throw new Error(`${path} is no copy of keys or overrides`, { cause: error });
+  }
+}
+
+function withoutRevoked(dataDir: string, copies: readonly Copies[]): Copies {
+  const history = readRemembered(join(dataDir, DATA_FOLDER.databaseHistory));
+  const pending = new RevocationFile(join(dataDir, DATA_FOLDER.revocations)).read();
+  const revoked = new Set<KeyId>([...(history?.revoked ?? []), ...pending].map(({ id }) => id));
+  return {
+    tokens: copies.flatMap(({ tokens }) => tokens).filter(({ key }) => !revoked.has(key.id)),
+    overrides: copies.flatMap(({ overrides }) => overrides),
+  };
+}
+
+/** What applies on the servers of this data folder although the database, which is empty, does not hold it. */
+export async function onlyInCopies(store: Store, dataDir: string): Promise<Copies> {
+  const [keyStamp, overrideStamp] = await Promise.all([store.readKeyStamp(), store.overrides.readStamp()]);
+  const { tokens, overrides } = readCopies(dataDir);
+  return {
+    tokens: isEmptyStamp(keyStamp) ? tokens : [],
+    overrides: isEmptyStamp(overrideStamp) ? overrides : [],
+  };
+}
+
+/** @returns how many were written */
+export async function adoptCopies(
+  store: Store,
+  { tokens, overrides }: Copies,
+  by: Actor,
+): Promise<{ readonly keys: number; readonly overrides: number }> {
+  const wasEmpty = isEmptyStamp(await store.readKeyStamp());
+  const adopted = overrides.length === 0 ? [] : await store.overrides.adopt(overrides, by);
+  const keys = tokens.length === 0 ? [] : await store.adoptKeys(tokens, by);
+  // A database that was empty has a history of its own from now on: nothing else is left to confirm.
+  if (wasEmpty) await store.confirmHistory(by);
+  return { keys: keys.length, overrides: adopted.length };
+}
