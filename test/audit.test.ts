@@ -125,6 +125,13 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
       },
     ],
   ],
+  "keys update": [
+    async (host) => {
+      const id = await host.makeKey();
+      const [before, after] = [null, 5].map((rate) => keyWith({ rate }));
+      return [["keys", "update", id, "--rate", "5"], { action: "key-changed", subject: id, before, after }];
+    },
+  ],
   "keys revoke": [
     async (host) => {
       const id = await host.makeKey();

@@ -62,6 +62,13 @@ export function rowOf(answer: string, members: readonly Member[]): Value[] {
   return members.map((member) => member.of(parsed));
 }
 
+/** The names that a name or a pattern means: `country_name`, `network_*`; none if there is no such name. */
+export function namesMatching(pattern: string, names: readonly string[]): readonly string[] {
+  if (!pattern.includes("*")) return names.includes(pattern) ? [pattern] : [];
+  const expression = new RegExp(`^${pattern.split("*").map(RegExp.escape).join(".*")}$`);
+  return names.filter((name) => expression.test(name));
+}
+
 export function perTable<T>(make: (table: Table) => T): Record<Table, T> {
   return Object.fromEntries(TABLES.map((table) => [table, make(table)])) as Record<Table, T>;
 }

@@ -65,6 +65,7 @@ const COMMANDS = [
   ["keys"],
   ["keys", "create"],
   ["keys", "list"],
+  ["keys", "update"],
   ["keys", "revoke"],
   ["keys", "rotate"],
   ["lookup"],
@@ -127,6 +128,17 @@ describe("errors: one line, a hint, the exit code", () => {
     ["8.8.8.8 --field country.iso_code", 2, /\nhint: did you mean country_iso_code\? there are: value, /],
     ["8.8.8.8 --field contry", 2, /\nhint: did you mean country_iso_code\? there are: value, /],
     ["8.8.8.8", 1, /^inkling: there is no release in .*\nhint: .*\n$/],
+    [
+      "keys update key_x",
+      2,
+      /^inkling: nothing to update\nhint: name at least one of --name, --scopes, .*\n$/,
+    ],
+    [
+      "keys update key_x --rate x --networks any,10.0.0.1/8 --scopes mail --quota 1.5 --expires 2001-01-01",
+      2,
+      /^inkling: the key cannot be changed like that:\n {2}--scopes.*: must be some of .*\n(.*\n)+hint: `npx @inkling\/cli keys update --help` .*\n$/,
+    ],
+    ["keys update key_x --expires 2001-01-01", 2, /\n {2}--expires: is in the past\n/],
     ["keys revoke", 2, /^inkling: missing required argument 'id'\nhint: .*\n$/],
     ["keys revoke key_x", 1, /^inkling: there is no database yet: .*\nhint: .*--data-dir.*\n$/],
     [
@@ -170,14 +182,23 @@ describe("errors: one line, a hint, the exit code", () => {
     expect([ran.out, ran.code]).toEqual(["", code]);
   });
 
-  test.each(["revoke", "rotate"])("keys %s, of a key that there is not", async (command) => {
-    await inkling(["keys", "create", "--data-dir", "with-keys"]);
-    const { err, code } = await inkling(["keys", command, "key_x", "--data-dir", "with-keys"]);
-    expect(err).toMatch(
-      /^inkling: there is no key key_x that is in force\nhint: `npx @inkling\/cli keys list` .*\n$/,
-    );
-    expect(code).toBe(1);
-  });
+  test.each(["revoke", "rotate", "update --rate 5"])(
+    "keys %s, of a key that there is not",
+    async (command) => {
+      await inkling(["keys", "create", "--data-dir", "with-keys"]);
+      const { err, code } = await inkling([
+        "keys",
+        ...command.split(" "),
+        "key_x",
+        "--data-dir",
+        "with-keys",
+      ]);
+      expect(err).toMatch(
+        /^inkling: there is no key key_x that is in force\nhint: `npx @inkling\/cli keys list` .*\n$/,
+      );
+      expect(code).toBe(1);
+    },
+  );
 
   test("a group without a command shows its help, as an error", async () => {
     const { out, err, code } = await inkling(["data"]);
@@ -267,6 +288,79 @@ describe("output for programs", () => {
     expect(JSON.parse(sandbox.out)).toMatchObject({ mode: "test", state: "sandbox", name: "unnamed" });
     const table = await inkling(["keys", "list", ...data]);
     expect(table.out.split("\n")[0]).toMatch(/^ID +KEY +NAME +STATE/);
+  });
+
+  test("keys update: what is named changes, the rest stays; words remove a setting; a revoked key is refused", async () => {
+    const data = ["--data-dir", "keys-to-update"];
+    const limits = [
+      "--networks",
+      "10.0.0.0/8",
+      "--rate",
+      "5",
+      "--burst",
+      "7",
+      "--quota",
+      "90",
+      "--expires",
+      "9d",
+    ];
+    const { out } = await inkling([
+      "keys",
+      "create",
+      "--name",
+      "shop",
+      "--scopes",
+      "email",
+      ...limits,
+      "--json",
+      ...data,
+    ]);
+    const { token, ...made } = JSON.parse(out);
+    const update = (...flags: string[]) => inkling(["keys", "update", made.id, ...flags, ...data]);
+    const list = async () => JSON.parse((await inkling(["keys", "list", "--json", ...data])).out)[0];
+    const named = await update(
+      "--name",
+      "90",
+      "--scopes",
+      "geolocate,email",
+      "--networks",
+      "192.0.2.0/24,::1/128",
+    );
+    expect([named.code, named.err]).toEqual([0, ""]);
+    expect(named.out).toBe(
+      `Updated live key ${made.id} "90". A running server applies it within a second.\n`,
+    );
+    const after = { name: "90", scopes: ["geolocate", "email"], networks: ["192.0.2.0/24", "::1/128"] };
+    expect(await list()).toEqual({ ...made, ...after, lookups_today: expect.anything() });
+    const limited = await update(
+      "--rate",
+      "0.5",
+      "--burst",
+      "2",
+      "--quota",
+      "0",
+      "--expires",
+      "2099-01-31",
+      "--json",
+    );
+    const next = { rate: 0.5, burst: 2, quota: 0, expires_at: "2099-01-31T00:00:00.000Z" };
+    expect(JSON.parse(limited.out)).toEqual({ ...made, ...after, ...next });
+    const words = "--scopes all --networks any --rate default --burst default --quota none --expires never";
+    const free = { scopes: ["geolocate", "reputation", "email"], networks: [] };
+    const none = { rate: null, burst: null, quota: null, expires_at: null };
+    expect(JSON.parse((await update(...words.split(" "), "--json")).out)).toEqual({
+      ...made,
+      name: "90",
+      ...free,
+      ...none,
+    });
+    await inkling(["keys", "revoke", made.id, ...data]);
+    const refused = await update("--name", "x");
+    expect([refused.code, refused.err]).toEqual([
+      1,
+      expect.stringContaining(`there is no key ${made.id} that is in force`),
+    ]);
+    expect(token).toMatch(/^ink_live_/);
   });
 
   test("doctor --json finds what an empty folder lacks, and that this is no problem", async () => {

@@ -19,7 +19,7 @@ Exit codes: 0 done, 1 failed, 2 wrong command line or setting, 3 done, but a fee
 not reached, 130 stopped by Ctrl-C.
 Settings: flags, then INKLING_* variables, then inkling.toml; see \`npx @inkling/cli config\`.${IN_A_CLONE}`;
 
-type Add = (program: Command, context: Context) => void;
+type Add = (program: Command, context: Context) => unknown;
 
 /** All commands, in the order of the help. Each is loaded when it is needed: that of all takes a tenth of a second. */
 const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
@@ -75,9 +75,20 @@ interface Written {
 const kindOf = async (value: string) => (await import("@inkling/bulk/values")).kindOf(value);
 
 /** `inkling 8.8.8.8` is `inkling lookup 8.8.8.8`: of what is no command only addresses, email addresses and `-`. */
-async function withCommand(line: readonly string[]): Promise<readonly string[]> {
+async function withCommand(line: readonly string[], context: Context): Promise<readonly string[]> {
   const [first = ""] = line;
-  return first === "-" || (mayBeValue(first) && (await kindOf(first))) ? ["lookup", ...line] : line;
+  const word = isOption(first) ? await wordAfterOptions(line, context) : first;
+  return word === "-" || (mayBeValue(word) && (await kindOf(word))) ? ["lookup", ...line] : line;
+}
+
+const isOption = (word: string) => word.length > 1 && word.startsWith("-");
+
+/** The first word that is neither an option of `lookup` nor its value; empty after an option that lookup does not have. */
+async function wordAfterOptions(line: readonly string[], context: Context): Promise<string> {
+  if (VERSION.includes(line[0]!)) return "";
+  const { addLookup } = await import("./commands/lookup.ts");
+  const { operands, unknown } = addLookup(new Command(), context).parseOptions([...line]);
+  return unknown.length === 0 ? (operands[0] ?? "") : "";
 }
 
 const mayBeValue = (word: string) => /[.:/@]/.test(word) && !word.startsWith("-");
@@ -98,7 +109,7 @@ async function checkFirst([first = ""]: readonly string[], help: string): Promis
 
 /** Runs one command line. @returns the exit code; never throws for a fault of the user */
 export async function run(line: readonly string[], context: Context): Promise<number> {
-  const args = await withCommand(line);
+  const args = await withCommand(line, context);
   const written: Written = { out: "", err: "" };
   const program = await makeProgram(context, args);
   for (const command of everyCommand(program)) {

@@ -48,6 +48,8 @@ const file = (name: string, text: string) => {
   return path;
 };
 
+const NETWORK_NAMES =
+  "network_asn,network_organization,network_kind,network_shared,network_services,network_prefix";
 const FEW = { add: ["country_iso_code", "is_proxy"] };
 
 test("rows that are looked up together become what each becomes alone", () => {
@@ -245,6 +247,25 @@ describe("formats", () => {
     expect(enriched(text, { ...options, prefix: "x_" })).toBe(want),
   );
 
+  test.each([
+    [["country_*", "disposable"], "country_iso_code,country_name,disposable"],
+    [["*_code", "is_*y"], "continent_code,country_iso_code,registered_country_iso_code"],
+    [["network_*"], NETWORK_NAMES],
+    [["d*e"], "disposable"],
+  ])("members by pattern: %p", (add, want) => {
+    const [header] = enriched("ip,mail\n81.2.69.142,a@disposable-1.com\n", { add }).split("\n");
+    expect(header).toStartWith(`ip,mail,${want}`);
+  });
+
+  test("members by pattern, of several columns: each has what is of its kind", () => {
+    const [header] = enriched("a,b,mail\n81.2.69.142,81.2.69.1,a@disposable-1.com\n", {
+      ipColumn: ["a", "b"],
+      emailColumn: "mail",
+      add: ["is_*y", "disp*", "country_name"],
+    }).split("\n");
+    expect(header).toBe("a,b,mail,a_country_name,a_is_proxy,b_country_name,b_is_proxy,disposable");
+  });
+
   test("all members", () => {
     const [header, row] = enriched("ip,mail\n81.2.69.142,a@disposable-1.com\n", { add: ["all"] })
       .trim()
@@ -272,15 +293,13 @@ describe("networks", () => {
     new TextDecoder().decode(
       makeEnricher(withNetworks(text, options)).block(encoder.encode(text), true).bytes,
     );
-  const NAMES =
-    "network_asn,network_organization,network_kind,network_shared,network_services,network_prefix";
 
   test.each<[what: string, options: EnrichOptions, text: string, want: string]>([
     [
       "beside what is added by name",
       { network: true, add: ["is_proxy"] },
       "ip\n81.2.69.1\n81.2.70.200\n81.2.70.1\n81.2.71.1\n81.2.69.200\n2a02:8010::1\n10.0.0.1\n",
-      `ip,is_proxy,${NAMES}
+      `ip,is_proxy,${NETWORK_NAMES}
 81.2.69.1,true,20712,"Andrews & Arnold, Ltd",unknown,false,,81.2.69.0/25
 81.2.70.200,false,4100000001,,unknown,true,relay,81.2.70.128/25
 81.2.70.1,false,4100000001,,unknown,false,,81.2.70.0/25
@@ -319,7 +338,9 @@ describe("networks", () => {
   test("all is not all of them: they are asked for", () => {
     const [header] = added("ip\n81.2.69.1\n", { add: ["all"] }).split("\n");
     expect(header).not.toContain("network");
-    expect(added("ip\n81.2.69.1\n", { add: ["all"], network: true })).toStartWith(`${header},${NAMES}\n`);
+    expect(added("ip\n81.2.69.1\n", { add: ["all"], network: true })).toStartWith(
+      `${header},${NETWORK_NAMES}\n`,
+    );
   });
 
   test("the summary counts their kinds, where they are asked for", async () => {
@@ -359,7 +380,7 @@ describe("networks", () => {
     expect([code, out]).toEqual([0, "1 row, 0 unparsable lines (0.0 %), 0 without a public IP address\n"]);
     expect(err).toContain("network is unknown: no feed with it is loaded");
     expect(enriched("ip\n81.2.69.1\n", { network: true, add: ["is_proxy"] })).toBe(
-      `ip,is_proxy,${NAMES}\n81.2.69.1,true,,,,,,\n`,
+      `ip,is_proxy,${NETWORK_NAMES}\n81.2.69.1,true,,,,,,\n`,
     );
     const mail = await inkling("enrich", file("mail.csv", "mail\na@b.com\n"), "--network");
     expect([mail.code, mail.err]).toEqual([
@@ -414,6 +435,12 @@ describe("what a file is", () => {
     ],
     ["a number that is too large", "81.2.69.142\n", { ipColumn: "2" }, '--ip-column: there is no column "2"'],
     ["a member that is not there", "81.2.69.142\n", { add: ["mood"] }, "--add: there is no member mood"],
+    [
+      "a pattern that means nothing",
+      "81.2.69.142\n",
+      { add: ["netwrk_*"] },
+      "--add: there is no member netwrk_*",
+    ],
     [
       "a member of another column",
       "81.2.69.142\n",

@@ -6,7 +6,7 @@
 
 import { parseEmail } from "@inkling/engine";
 import { BulkError } from "../errors.ts";
-import { MEMBERS, type Member, perTable, TABLES, type Table } from "../members.ts";
+import { MEMBERS, type Member, namesMatching, perTable, TABLES, type Table } from "../members.ts";
 import { addressIn, emailIn } from "./cells.ts";
 import { fieldNames, type LineLayout, LOG_FORMATS, type LogName, recognize } from "./logs.ts";
 import { clientAmong, memberAt, objectOf, pathsOf, shareOf } from "./members-of.ts";
@@ -79,11 +79,18 @@ export function planFor(head: string, name: string, options: EnrichOptions): Pla
 /** A plan for each column of addresses, and one for email; what is added has the name of its column before it. */
 function planOfSeveral(head: string, name: string, options: EnrichOptions, columns: readonly string[]): Plan {
   const { add, emailColumn, prefix = "" } = options;
-  const isOfEmail = (member: string) => MEMBERS.email.some(({ name }) => name === member);
+  const isIn = (member: string, table: Table) =>
+    namesMatching(
+      member,
+      MEMBERS[table].map(({ name }) => name),
+    ).length > 0;
+  const isOfEmail = (member: string) => isIn(member, "email");
+  const isOnlyOfEmail = (member: string) =>
+    isOfEmail(member) && !TABLES.some((table) => table !== "email" && isIn(member, table));
   const ofAddresses = {
     ...options,
     emailColumn: undefined,
-    add: emailColumn === undefined ? add : add?.filter((member) => !isOfEmail(member)),
+    add: emailColumn === undefined ? add : add?.filter((member) => !isOnlyOfEmail(member)),
   };
   const plans = columns.map((ipColumn) => {
     const { ipTitle = "" } = onePlan(head, name, { ...ofAddresses, ipColumn, prefix: ANY_PREFIX });
@@ -433,14 +440,15 @@ function addedMembers({ add, network }: OneColumn, columns: Columns): Plan["adde
   );
   const namesOf = (table: Table) => possible[table].map(({ name }) => name);
   const names = TABLES.flatMap(namesOf);
-  const unknown = (add ?? []).filter((name) => name !== "all" && !names.includes(name));
+  const matching = (pattern: string) => (pattern === "all" ? [pattern] : namesMatching(pattern, names));
+  const unknown = (add ?? []).filter((name) => matching(name).length === 0);
   if (unknown.length > 0) {
     throw usage(
       `--add: there is no member ${unknown.join(", ")} for these columns`,
-      `there are: all, ${names.join(", ")}`,
+      `there are: all, ${names.join(", ")}; * stands for any characters, as in 'country_*'`,
     );
   }
-  const wanted = new Set(add ?? USUAL);
+  const wanted = new Set(add?.flatMap(matching) ?? USUAL);
   const isWanted = (name: string, table: Table) =>
     wanted.has(name) || (table === "network" ? network === true : wanted.has("all"));
   return perTable((table) => namesOf(table).filter((name) => isWanted(name, table)));

@@ -34,6 +34,7 @@ describe("bash", () => {
     ["a flag", ["inkling", "enrich", "x.csv", "--ip"], ["--ip-column"]],
     ["values of a flag", ["inkling", "enrich", "--format", ""], [...FORMAT_NAMES]],
     ["a flag after one with a value", ["inkling", "enrich", "--format", "csv", "--su"], ["--summary"]],
+    ["what a key can be updated to", ["inkling", "keys", "update", "key_x", "--q"], ["--quota"]],
     ["nothing of another command", ["inkling", "keys", "--summ"], []],
   ])("offers %s", (_, words, want) => expect(offered(...words)).toEqual(want));
 });

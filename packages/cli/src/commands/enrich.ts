@@ -56,7 +56,11 @@ export function addEnrich(program: Command, context: Context): void {
       (name: string, before: readonly string[] = []) => [...before, name],
     )
     .option("--email-column <name>", "column of email addresses, likewise")
-    .option("--add <members>", `what to add, or all: ${memberNames()}`, commas)
+    .option(
+      "--add <members>",
+      `what to add, by name or pattern ('country_*'), or all: ${memberNames()}`,
+      commas,
+    )
     .option("--network", `also add whose network each address is: ${namesOf("network")}`)
     .option("--prefix <text>", "put this before the name of all that is added")
     .option(
@@ -87,6 +91,7 @@ Examples:
   inkling enrich users.csv --email-column mail --add disposable,providers --prefix mail_
   inkling enrich access.log.gz --summary
   inkling enrich visits.csv --add country_iso_code --network --out visits-with-networks.csv
+  inkling enrich visits.csv --add 'country_*,network_asn' --out visits-with-countries.csv
   inkling enrich flows.csv --ip-column src_ip --ip-column dst_ip --network --out flows-with-networks.csv
   inkling enrich access.log --format combined --ip-field x_forwarded_for
   inkling enrich caddy.json --format ndjson --ip-field request.client_ip

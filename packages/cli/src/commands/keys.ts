@@ -1,4 +1,4 @@
-// keys.ts: `inkling keys create | list | revoke | rotate`.
+// keys.ts: `inkling keys create | list | update | revoke | rotate`.
 
 import { formatPrefix } from "@inkling/engine";
 import {
@@ -9,6 +9,7 @@ import {
   keyJson,
   keyState,
   onlyInCopies,
+  parseKeyChange,
   parseNewKey,
   SCOPES,
   type Scope,
@@ -30,9 +31,10 @@ const SHOWN_ONCE = "It is shown this once: only its hash is kept.";
 const IN_FORCE = "A running server accepts it within a second.";
 
 export function addKeys(program: Command, context: Context): void {
-  const keys = program.command("keys").description("make, list, rotate and revoke API keys");
+  const keys = program.command("keys").description("make, list, update, rotate and revoke API keys");
   addCreate(keys, context);
   addList(keys, context);
+  addUpdate(keys, context);
   addRevoke(keys, context);
   addRotate(keys, context);
 }
@@ -71,8 +73,8 @@ Examples:
 
 function parseKey(flags: Flags) {
   const now = Date.now();
-  try {
-    return parseNewKey(
+  return checkedKey("no key can be made like that:", "create", () =>
+    parseNewKey(
       {
         name: flags.name,
         mode: flags.sandbox ? "test" : "live",
@@ -84,7 +86,14 @@ function parseKey(flags: Flags) {
         expires_at: expiryOf(flags.expires, now),
       },
       now,
-    );
+    ),
+  );
+}
+
+/** What `parse` returns. @throws CliError with every problem, by flag */
+function checkedKey<T>(title: string, command: string, parse: () => T): T {
+  try {
+    return parse();
   } catch (error) {
     if (!(error instanceof KeyInputError)) throw error;
     const problems = error.problems.map((problem) => {
@@ -92,8 +101,8 @@ function parseKey(flags: Flags) {
       return `  --${named.replace("must be a time such as", "must be 90d or the like, a time such as")}`;
     });
     throw new CliError(
-      ["no key can be made like that:", ...problems].join("\n"),
-      "`npx @inkling/cli keys create --help` shows examples",
+      [title, ...problems].join("\n"),
+      `\`npx @inkling/cli keys ${command} --help\` shows examples`,
       EXIT.usage,
     );
   }
@@ -172,6 +181,66 @@ async function keysWithUsage(store: Store, copied: readonly Key[], now: number):
     const { geolocate = 0, reputation = 0, email = 0 } = usage.get(key.id) ?? {};
     return { key, today: { geolocate, reputation, email } };
   });
+}
+
+/** What can be changed, by flag: the member of the admin API, the word that removes the setting, what it is then. */
+const CHANGES: Readonly<Record<string, readonly [member: string, word?: string, removed?: unknown]>> = {
+  name: ["name"],
+  scopes: ["scopes", "all", SCOPES],
+  networks: ["networks", "any", []],
+  rate: ["rate", "default", null],
+  burst: ["burst", "default", null],
+  quota: ["quota", "none", null],
+  expires: ["expires_at", "never", null],
+};
+
+function addUpdate(keys: Command, context: Context): void {
+  const command = keys
+    .command("update <id>")
+    .description("change what a key may do, within a second in every server; the key stays the same")
+    .option("--name <text>", "what the key is for")
+    .option("--scopes <list>", `lookups it may do: ${SCOPES.join(", ")}, or all`, collect)
+    .option("--networks <list>", "networks that its callers must come from, or any", collect)
+    .option("--rate <number>", "lookups per second; 0 = no limit; default = the server's")
+    .option("--burst <number>", "lookups at once; default = twice the rate, or the server's")
+    .option("--quota <number>", "lookups per UTC day, or none")
+    .option("--expires <time>", "when it ends: 90d, 2027-01-31 or 2027-01-31T12:00:00Z, or never")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+Settings that are not named stay as they are.
+
+Examples:
+  inkling keys update key_3fK9mB2xQ7vR1tYz --rate 50 --burst 100
+  inkling keys update key_3fK9mB2xQ7vR1tYz --name signup --scopes email --networks 10.0.0.0/8,192.0.2.7/32
+  inkling keys update key_3fK9mB2xQ7vR1tYz --expires never --quota none`,
+    );
+  addAction(command, context, SETTINGS, async ({ settings, flags }, id: string) => {
+    const now = Date.now();
+    const given = Object.keys(CHANGES).filter((flag) => flags[flag] !== undefined);
+    if (given.length === 0) {
+      const all = Object.keys(CHANGES).map((flag) => `--${flag}`);
+      throw new CliError("nothing to update", `name at least one of ${all.join(", ")}`, EXIT.usage);
+    }
+    const body = Object.fromEntries(given.map((flag) => changeOf(flag, flags[flag], now)));
+    const change = checkedKey("the key cannot be changed like that:", "update", () =>
+      parseKeyChange(body, now),
+    );
+    const key = await changed(settings, id, (store) => store.changeKey(id, change, cliActor()));
+    return {
+      json: keyJson(key, now),
+      text: `Updated ${describe(key)}. A running server applies it within a second.`,
+    };
+  });
+}
+
+/** A member of the admin API's body. */
+function changeOf(flag: string, value: unknown, now: number): readonly [member: string, value: unknown] {
+  const [member, word, removed] = CHANGES[flag]!;
+  if (word !== undefined && String(value) === word) return [member, removed];
+  if (flag === "expires") return [member, expiryOf(value, now)];
+  return [member, flag === "name" ? value : numberOf(value)];
 }
 
 function addRevoke(keys: Command, context: Context): void {

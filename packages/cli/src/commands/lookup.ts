@@ -44,13 +44,19 @@ const OVERRIDES_HELP = `
 Your overrides apply when the database can be read (INKLING_DATABASE_URL), otherwise those of the data folder's copy.
 `;
 
-export function addLookup(program: Command, context: Context): void {
+export function addLookup(program: Command, context: Context): Command {
   const lookups = program
     .command("lookup")
     .description("answer from the release in use, in this process: no server, no key; overrides apply")
     .argument("[values...]", "IP addresses and email addresses; - reads them from standard input, one a line")
-    .option("--field <names>", "print only these members of the answers, or value, with tabs between them")
-    .option("--json", "a JSON object a line: the value, and the API's answer of each lookup")
+    .option(
+      "--field <names>",
+      "print only these members of the answers, or value, with tabs between them; also patterns: 'network_*'",
+    )
+    .option(
+      "--json",
+      "a JSON object a line: the value, and the API's answer of each lookup; one value: with its evidence",
+    )
     .option("--evidence", "also print the evidence: feed, claim, network or domain, and time")
     .option(...ATTRIBUTION)
     .addHelpText(
@@ -59,6 +65,8 @@ export function addLookup(program: Command, context: Context): void {
 Examples:
   inkling lookup 81.2.69.142 someone@mailinator.com
   inkling lookup 81.2.69.142 --field country_iso_code
+  inkling lookup 81.2.69.142 --field 'value,network_*'
+  inkling lookup 81.2.69.142 8.8.8.8 --json --evidence
   cut -f 3 visits.tsv | inkling lookup - --field value,is_proxy,is_tor_exit`,
     );
   for (const lookup of LOOKUPS) addScope(lookups, lookup, context);
@@ -70,6 +78,7 @@ Examples:
     const isOne = given.length === 1 && given[0] !== STDIN_OR_OUT;
     await answerValues(expanded(given, context), isOne, settings, flags, context);
   });
+  return lookups;
 }
 
 function hintFor(value: string): string {

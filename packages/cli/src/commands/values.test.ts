@@ -15,6 +15,9 @@ smallRelease(dataDir, 1);
 
 const inkling = (...args: string[]) => runHere(args, { env: { INKLING_DATA_DIR: dataDir }, cwd: temp });
 const IP = "81.2.69.142";
+const ON_NETWORK = "81.2.69.14";
+const withNetworks = join(temp, "with-networks");
+smallRelease(withNetworks, 1, [], [], true);
 const EMAIL = "a@disposable-1.com";
 
 describe("values", () => {
@@ -41,7 +44,9 @@ describe("values", () => {
   test("as JSON: the API's answers, or its problems", async () => {
     const { out, err, code } = await inkling(IP, EMAIL, "8.8.8.8", "10.0.0.1", "--json");
     const body = async (lookup: string, value: string) =>
-      JSON.parse((await inkling("lookup", lookup, value, "--json")).out);
+      JSON.parse(
+        (await inkling("lookup", lookup, value, "--json", ...(lookup === "email" ? [] : ["--network"]))).out,
+      );
     const lines = out
       .trim()
       .split("\n")
@@ -62,6 +67,69 @@ describe("values", () => {
     ]);
     expect(lines[3].reputation.code).toBe("IP_ADDRESS_RESERVED");
     expect([err, code]).toEqual(["", 1]);
+  });
+
+  test("as JSON: whatever the text shows: networks, the evidence of one value, of several with --evidence", async () => {
+    const from = ["--data-dir", withNetworks];
+    expect((await inkling(ON_NETWORK, ...from)).out).toContain("AS20712 Andrews & Arnold, Ltd");
+    const one = JSON.parse((await inkling(ON_NETWORK, "--json", ...from)).out);
+    for (const { network, evidence } of [one.geolocate, one.reputation]) {
+      expect(network).toMatchObject({ asn: 20712, organization: "Andrews & Arnold, Ltd" });
+      expect(evidence).not.toBeEmpty();
+    }
+    const lines = async (...flags: string[]) =>
+      (await inkling(ON_NETWORK, EMAIL, "--json", ...flags, ...from)).out
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line));
+    const [address, email] = await lines("--evidence");
+    expect(address).toEqual(one);
+    expect(email.email.evidence).toBeArray();
+    const [{ geolocate, reputation }, other] = await lines();
+    expect([geolocate.network, reputation.network]).toEqual([one.geolocate.network, one.reputation.network]);
+    for (const answer of [geolocate, reputation, other.email]) expect(answer.evidence).toBeUndefined();
+  });
+
+  test.each<[flags: string[], values: string[]]>([
+    [["--json"], [IP]],
+    [
+      ["--json", "--evidence"],
+      [IP, EMAIL],
+    ],
+    [
+      ["--field", "value,is_proxy"],
+      [IP, EMAIL],
+    ],
+    [["--field=is_proxy"], [IP]],
+    [["--data-dir", dataDir, "--attribution"], [IP]],
+  ])("options before the values: %j %j", async (flags, values) => {
+    const before = await inkling(...flags, ...values);
+    expect(before).toEqual(await inkling(...values, ...flags));
+    expect(before.code).toBe(0);
+  });
+
+  test("an unknown option before a value, or an option before a command, is still refused", async () => {
+    expect((await inkling("--jsn", IP)).err).toStartWith("inkling: unknown option '--jsn'\n");
+    expect((await inkling("--json", "keys", "list")).err).toStartWith("inkling: unknown option '--json'\n");
+  });
+
+  test("fields of networks, by name and by pattern", async () => {
+    const names = "asn organization kind shared services prefix".split(" ").map((name) => `network_${name}`);
+    const fields = (list: string) => inkling(ON_NETWORK, EMAIL, "--field", list, "--data-dir", withNetworks);
+    const { out } = await fields(names.join(","));
+    expect(out).toStartWith("20712\tAndrews & Arnold, Ltd\t");
+    expect(out).toEndWith(`\n${"\t".repeat(5)}\n`);
+    expect((await fields("network_*")).out).toBe(out);
+    expect((await inkling(IP, "--field", "value,is_*,co*y_iso_code")).out).toBe(
+      `${IP}\tfalse\ttrue\tfalse\tGB\n`,
+    );
+  });
+
+  test("a field or pattern that means nothing: the error lists the names", async () => {
+    const { err, code } = await inkling(IP, "--field", "netwrk_*,city_name");
+    expect(err).toStartWith('inkling: --field: there is no "netwrk_*"\nhint: ');
+    expect(err).toMatch(/there are: value, .*network_prefix.*providers; \* stands for any characters/);
+    expect(code).toBe(2);
   });
 
   test("fields", async () => {

@@ -3,7 +3,7 @@
 // in   values in any order; each is looked up in all that there is for its kind
 // out  a line for each, in their order; what is no value, or has no answer, goes to standard error, and the rest goes on
 
-import { MEMBERS, rowOf } from "@inkling/bulk/members";
+import { MEMBERS, namesMatching, TABLES } from "@inkling/bulk/members";
 import { kindOf } from "@inkling/bulk/values";
 import { INCLUDE, nearest } from "@inkling/engine";
 import type { Scope } from "@inkling/server";
@@ -23,18 +23,21 @@ const LOOKUPS_OF = { ip: ["geolocate", "reputation"], email: ["email"] } as cons
 >;
 const ALL = ["geolocate", "reputation", "email"] as const;
 const VALUE = "value";
-const FIELDS = [VALUE, ...ALL.flatMap((lookup) => MEMBERS[lookup].map(({ name }) => name))];
+const FIELDS = [VALUE, ...TABLES.flatMap((table) => MEMBERS[table].map(({ name }) => name))];
 
 export const ATTRIBUTION = ["--attribution", "print the attributions of all sources, whole"] as const;
 
-/** Checks `--field`. @throws CliError */
+/** The members that `--field` names, by name or by a pattern such as `network_*`. @throws CliError */
 export function readFields(text: string): readonly string[] {
-  const names = text.split(",").map((name) => name.trim());
-  const unknown = names.filter((name) => !FIELDS.includes(name));
-  if (unknown.length === 0) return names;
+  const found = text.split(",").map((given) => {
+    const name = given.trim();
+    return { name, fields: namesMatching(name, FIELDS) };
+  });
+  const unknown = found.filter(({ fields }) => fields.length === 0).map(({ name }) => name);
+  if (unknown.length === 0) return found.flatMap(({ fields }) => fields);
   throw new CliError(
     `--field: there is no ${unknown.map((name) => JSON.stringify(name)).join(", ")}`,
-    `${didYouMean(unknown[0]!)}there are: ${FIELDS.join(", ")}`,
+    `${didYouMean(unknown[0]!)}there are: ${FIELDS.join(", ")}; * stands for any characters, as in 'network_*'`,
     EXIT.usage,
   );
 }
@@ -63,7 +66,7 @@ export async function answerValues(
     fields !== undefined
       ? fieldsOf(fields, data)
       : flags.json
-        ? jsonOf(data, context)
+        ? jsonOf(isOne, flags, data, context)
         : textOf(isOne, flags, data, context);
   for await (const value of values) {
     try {
@@ -113,10 +116,11 @@ export function notAValue(value: string, hint?: string): CliError {
   return new CliError(`${shown} is neither an IP address nor an email address`, hint, EXIT.usage);
 }
 
-/** As in a batch, a problem document stands in the place of an answer. */
-function jsonOf(data: AnswerData, { ending }: Context): Write {
+/** As in a batch, a problem document stands in the place of an answer. Holds all that the text shows. */
+function jsonOf(isOne: boolean, flags: Flags, data: AnswerData, { ending }: Context): Write {
+  const include = INCLUDE.network | (isOne || flags.evidence === true ? INCLUDE.evidence : 0);
   return (value) => {
-    const outcomes = outcomesOf(value, data, Date.now());
+    const outcomes = outcomesOf(value, data, Date.now(), include);
     const members = outcomes.map(([lookup, outcome]) => {
       return `,${JSON.stringify(lookup)}:${typeof outcome === "string" ? outcome : outcome.document}`;
     });
@@ -127,14 +131,17 @@ function jsonOf(data: AnswerData, { ending }: Context): Write {
 
 /** Fields with tabs between them; what is unknown is empty. */
 function fieldsOf(fields: readonly string[], data: AnswerData): Write {
+  const include = MEMBERS.network.some(({ name }) => fields.includes(name)) ? INCLUDE.network : 0;
   return (value) => {
     const known = new Map<string, unknown>([[VALUE, value]]);
-    for (const [lookup, body] of answersTo(value, data, Date.now())) {
-      const members = MEMBERS[lookup];
-      rowOf(body, members).forEach((cell, i) => {
-        const { name } = members[i]!;
+    for (const [lookup, body] of answersTo(value, data, Date.now(), include)) {
+      const answer = JSON.parse(body);
+      for (const { name, of } of MEMBERS[lookup]) {
+        const cell = of(answer);
         if (cell !== false || !data.missing.includes(name)) known.set(name, cell);
-      });
+      }
+      const { network } = answer;
+      if (network) for (const { name, of } of MEMBERS.network) known.set(name, of(network));
     }
     return fields.map((name) => String(known.get(name) ?? "")).join("\t");
   };
