@@ -36,8 +36,8 @@ const OWN_HINTS: Readonly<Record<string, string>> = {
   CONNECTION_FAILED: "is the server running, and is `url` its address? `__cause__` holds the error behind it",
   TIMED_OUT: "raise `timeout`, or look at the server's load",
 };
-/** Of middleware, which this client has not. */
-const UNUSED = ["ADDRESS_UNKNOWN"];
+/** Of middleware and of @inkling/local, which this client has not. */
+const UNUSED = ["ADDRESS_UNKNOWN", "CLOSED"];
 
 const SCALARS: Readonly<Record<string, string>> = {
   string: "str",

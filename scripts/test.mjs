@@ -1,10 +1,12 @@
 // test.mjs: `npm test`: installs what is missing, then every check. `npm test -- PATH…` runs the Bun tests whose path
 // contains one of the parts.
 //
-// opt  --unit only the quick tests beside the code; --full everything in full size; --fuzz=MINUTES each fuzzer for so
+// opt  --unit only the quick tests beside the code; --data only the checks over real data (npm run test:data), with
+//      INKLING_MIRROR and INKLING_VECTORS; --full everything in full size; --fuzz=MINUTES each fuzzer for so
 //      long; --jobs=N processes at a time
 // out  progress, failures, what was skipped, and as the last line "N passed, N failed" or "N passed, N failed, N skipped"
-// exit 1 on any failure, on a check that could not run, and when there was no test at all; 2 for an unknown option
+// exit 1 on any failure, on a check that could not run, and when there was no test at all; 2 for an unknown option, and
+//      when --data lacks a folder
 //
 // Written so that any Node that knows ES modules can parse it, like inkling.mjs.
 

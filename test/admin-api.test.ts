@@ -38,7 +38,7 @@ beforeAll(async () => {
   for (const n of [1, 2, 3]) files.push(smallRelease(dataDir, n).files[1]!);
   const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
   const store = await openStore(databaseUrl);
-  token = (await store.adminToken.create("test"))!;
+  token = (await store.adminToken.create({ actor: "test", way: "cli" }))!;
   await store.close();
   const preload = `${processes}.ts`;
   const line = "process.argv[1].split('/').at(-1) + ' ' + process.env.TZ + '\\n'";
@@ -322,11 +322,14 @@ describe("data", () => {
       asked: false,
       last: { problem: "no room", hint: null },
     });
-    const done = { name: names[0], published: false, seconds: 1, held: { id: "0", at: "", why: "too much" } };
-    await updates.run(async () => ({ done }) as BuildResult);
+    const failed = { refused: ["ipsum-3"], unreached: ["feodo"], missing: ["tor-onionoo"] };
+    const held = { id: "0", at: "", why: "too much" };
+    const done = { name: names[0], published: false, seconds: 1, ...failed, held };
+    await updates.run(async () => ({ done }) as unknown as BuildResult);
     expect((await send("GET", "data/update")).document.last).toMatchObject({
       release: names[0],
       published: false,
+      failed: ["ipsum-3", "feodo", "tor-onionoo"],
       held: { why: "too much", hint: expect.stringContaining("--accept release") },
     });
   });
@@ -335,7 +338,10 @@ describe("data", () => {
     const requests = async () =>
       (await actions()).filter((text: string) => text === "ada data-update-asked").length;
     const before = await requests();
-    const done = { done: { name: names[0], published: false, seconds: 1 } } as BuildResult;
+    const none = { refused: [], unreached: [], missing: [] };
+    const done = {
+      done: { name: names[0], published: false, seconds: 1, ...none },
+    } as unknown as BuildResult;
     await updates.run(async (isWanted) => {
       expect(isWanted).toBe(false);
       for (let i = 0; i < 2; i++) {

@@ -1,7 +1,8 @@
 // `inkling backup` and `inkling restore`: round trips of both databases, archives that are not good, running servers.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { NewOverride } from "@inkling/engine";
@@ -91,8 +92,11 @@ async function fill(host: Host): Promise<{ plain: string; limited: string; revok
     const revoked = await make({ name: "old" });
     await store.revokeKey(revoked.key.id);
     await store.rotateKey(limited.key.id, Date.now() + 60_000);
-    await store.adminToken.create("ada");
-    await store.overrides.put([flagged("81.2.69.142"), flagged("2a02:8010::1", "a second\nline")], "ada");
+    await store.adminToken.create({ actor: "ada", way: "cli" });
+    await store.overrides.put([flagged("81.2.69.142"), flagged("2a02:8010::1", "a second\nline")], {
+      actor: "ada",
+      way: "cli",
+    });
     const days = Array.from({ length: 1_203 }, (_, i) => new Date(i * 86_400_000).toISOString().slice(0, 10));
     await store.usage.add({
       recorder: "test",
@@ -148,7 +152,7 @@ describe.each(KINDS)("a backup of %s", (from) => {
     expect((await hashes(target)).sort()).toEqual((await hashes(source)).sort());
     await withStore(target, async (store) => {
       await store.createKey(parseNewKey({ name: "next" }, Date.now()));
-      await store.overrides.put([flagged("81.2.69.143")], "ada");
+      await store.overrides.put([flagged("81.2.69.143")], { actor: "ada", way: "cli" });
       expect((await store.overrides.audit({ limit: 2 })).items.map(({ sequence }) => sequence)).toEqual([
         is.inkling_audit!.length + 3,
         is.inkling_audit!.length + 2,
@@ -158,6 +162,51 @@ describe.each(KINDS)("a backup of %s", (from) => {
 });
 
 describe.each(KINDS)("a restore to %s", (to) => {
+  test("of an archive whose audit entries have no way", async () => {
+    const source = await FRESH[to]();
+    await fill(source);
+    const archive = join(temporaryFolder(), "inkling.backup");
+    expect((await inkling(source, "backup", archive)).code).toBe(0);
+    // As the previous version wrote it.
+    const [header, ...lines] = gunzipSync(readFileSync(archive)).toString().trimEnd().split("\n");
+    const { tables, ...rest } = JSON.parse(header!);
+    const at = tables.inkling_audit.indexOf("way");
+    tables.inkling_audit.splice(at, 1);
+    const older = lines.slice(0, -1).map((line) => {
+      const page = JSON.parse(line);
+      if (page.table === "inkling_audit") for (const row of page.rows) row.splice(at, 1);
+      return JSON.stringify(page);
+    });
+    const text = `${[JSON.stringify({ ...rest, tables }), ...older].join("\n")}\n`;
+    const { end } = JSON.parse(lines.at(-1)!);
+    const sha256 = createHash("sha256").update(text).digest("hex");
+    const last = `${JSON.stringify({ end: { ...end, sha256 } })}\n`;
+    writeFileSync(archive, gzipSync(text + last));
+    const target = await FRESH[to]();
+    expect(await inkling(target, "restore", archive)).toMatchObject({ code: 0 });
+    const ways = (await content(target)).inkling_audit!.map(({ way }) => way);
+    expect(ways.length).toBeGreaterThan(5);
+    expect(new Set(ways.slice(0, -1))).toEqual(new Set([null]));
+    expect(ways.at(-1)).toBe("cli");
+  });
+
+  test("where there is an audit trail alone needs no --force, and keeps it", async () => {
+    const [source, target] = [await FRESH[to](), await FRESH[to]()];
+    await fill(source);
+    const archive = join(temporaryFolder(), "inkling.backup");
+    expect((await inkling(source, "backup", archive)).code).toBe(0);
+    const entry = {
+      action: "feed-disabled",
+      subject: "ipsum-3",
+      before: undefined,
+      after: undefined,
+    } as const;
+    await withStore(target, (store) => store.overrides.record({ ...entry, actor: "ada", way: "cli" }));
+    const ran = await inkling(target, "restore", archive, "--json");
+    expect(ran).toMatchObject({ code: 0 });
+    expect(existsSync(JSON.parse(ran.out).before)).toBe(true);
+  });
+
   let archive: string;
   let token: string;
   beforeAll(async () => {
@@ -210,9 +259,9 @@ describe.each(KINDS)("a restore to %s", (to) => {
       yield { table: "inkling_admin_tokens", rows: [{ hash: "0".repeat(64), created_at: 1 }] };
       throw new Error("made up");
     })();
-    await expect(withStore(target, (store) => store.dump.replace(half, "ada", {}))).rejects.toThrow(
-      "made up",
-    );
+    await expect(
+      withStore(target, (store) => store.dump.replace(half, { actor: "ada", way: "cli" }, {})),
+    ).rejects.toThrow("made up");
     expect(await content(target)).toEqual(before);
   });
 
@@ -357,6 +406,80 @@ test("a backup is never written over a file, nor made of a database that is not 
   });
 });
 
+/** An archive with other files, and the right hash of that. */
+function withFiles(archive: string, files: readonly (readonly [name: string, text: string])[]): Buffer {
+  const lines = gunzipSync(readFileSync(archive)).toString().trimEnd().split("\n");
+  const { end } = JSON.parse(lines.pop()!);
+  const kept = lines.filter((line) => !line.startsWith('{"file"'));
+  const all = [...kept, ...files.map(([file, text]) => JSON.stringify({ file, text }))];
+  const text = all.map((line) => `${line}\n`).join("");
+  const sha256 = createHash("sha256").update(text).digest("hex");
+  return gzipSync(`${text}${JSON.stringify({ end: { ...end, sha256 } })}\n`);
+}
+
+test("files that are broken or unknown are named, and not put in place; the rest is restored", async () => {
+  const source = await FRESH.sqlite();
+  const { plain } = await fill(source);
+  const good = join(source.dataDir, "good.backup");
+  await inkling(source, "backup", good);
+  const changed = join(source.dataDir, "changed.backup");
+  const restoreWith = async (files: readonly (readonly [string, string])[], ...flags: string[]) => {
+    writeFileSync(changed, withFiles(good, files));
+    const target = await FRESH.sqlite();
+    const dataDir = join(target.dataDir, "of/host");
+    return { dataDir, target, ...(await inkling({ ...target, dataDir }, "restore", changed, ...flags)) };
+  };
+  const evil = ["../../evil", "/etc/evil", "a\u001b[2Jb\u202e\n", "current", "__proto__"];
+  const found = await restoreWith([
+    ...evil.map((name) => [name, "x"] as const),
+    ["feeds.json", '{"enabled":["NO SUCH"]'],
+    ["channel.json", '{"version":"7"}'],
+  ]);
+  expect(found.code).toBe(0);
+  for (const name of [
+    "../../evil",
+    "/etc/evil",
+    "a\\u001b[2Jb\\u202e\\n",
+    "current",
+    "feeds.json",
+    "channel.json",
+  ]) {
+    expect(found.err).toContain(`"${name}" of the backup is not restored: `);
+    expect(found.out).not.toContain(name.slice(0, 6));
+  }
+  expect(found.err).toContain("it is not JSON");
+  expect(`${found.out}${found.err}`).not.toMatch(/[^\P{Cc}\n]|\u202e/u);
+  expect(readdirSync(found.dataDir)).toEqual([]);
+  expect(existsSync(join(found.dataDir, "../../evil"))).toBe(false);
+  expect(await hashes(found.target)).toContain(hashToken(plain));
+
+  const json = await restoreWith(
+    [
+      ["../evil", "x"],
+      ["feeds.json", "{}"],
+    ],
+    "--json",
+  );
+  expect(JSON.parse(json.out)).toMatchObject({
+    files: ["feeds.json"],
+    ignored: [{ name: "../evil", why: "this version of Inkling does not know it" }],
+  });
+  expect(readFileSync(join(json.dataDir, "feeds.json"), "utf8")).toBe("{}");
+
+  expect(
+    await restoreWith([
+      ["feeds.json", "{}"],
+      ["feeds.json", '{"disabled":[]}'],
+    ]),
+  ).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('is damaged: it has "feeds.json" twice'),
+  });
+  const toml = join(source.dataDir, "restored.toml");
+  expect(await restoreWith([["inkling.toml", "port = = 1"]], "--settings", toml)).toMatchObject({ code: 1 });
+  expect(existsSync(toml)).toBe(false);
+});
+
 test("the version of a channel that a host has taken is kept, and restored to a new one", async () => {
   const host = await FRESH.sqlite();
   await fill(host);
@@ -366,7 +489,10 @@ test("the version of a channel that a host has taken is kept, and restored to a 
   writeFileSync(file, trust(7));
   expect(await inkling(host, "backup", "x.backup")).toMatchObject({ code: 0 });
   writeFileSync(file, trust(9));
-  expect(await inkling(host, "restore", "x.backup", "--force")).toMatchObject({ code: 0 });
+  expect(await inkling(host, "restore", "x.backup", "--force")).toMatchObject({
+    code: 0,
+    out: expect.stringContaining("This host's channel.json was left"),
+  });
   expect(readFileSync(file, "utf8")).toBe(trust(9));
   const other = await FRESH.sqlite();
   expect(await inkling(other, "restore", join(host.dataDir, "x.backup"))).toMatchObject({ code: 0 });

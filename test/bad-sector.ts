@@ -3,8 +3,17 @@
 //
 // out  one line of JSON: Seen
 
-import { appendFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, join, resolve } from "node:path";
+import { SEGMENT_START_BYTES } from "@inkling/engine";
 import { currentName, fileStamp, markVerified } from "@inkling/release-store";
 import { BUN_FLAGS } from "../packages/cli/bin/launch.mjs";
 import { freePort } from "./ports.ts";
@@ -29,7 +38,7 @@ function putOnBadDisk(dataDir: string, path: string): void {
   const disk = temporaryFolder();
   Bun.spawnSync(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", disk]);
   const hole = join(disk, basename(path));
-  writeFileSync(hole, "");
+  writeFileSync(hole, readFileSync(path).subarray(0, SEGMENT_START_BYTES)); // read before it is touched
   truncateSync(hole, statSync(path).size);
   try {
     for (;;) appendFileSync(join(disk, "fill"), Buffer.alloc(4096));
@@ -76,7 +85,9 @@ if (import.meta.main) {
   const dataDir = temporaryFolder();
   smallRelease(dataDir, 1);
   const older = currentName(dataDir)!;
-  putOnBadDisk(dataDir, smallRelease(dataDir, 2).files[0]!);
+  // Opening a segment touches what comes behind this, which is beyond the page of its start.
+  const meta = { padding: "x".repeat(8192) };
+  putOnBadDisk(dataDir, smallRelease(dataDir, 2, [], [], false, meta).files[0]!);
   const seen: Seen = { older, ...(await serve(dataDir)) };
   process.stdout.write(`${JSON.stringify(seen)}\n`);
   process.exit(0);

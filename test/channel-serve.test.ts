@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
   copyFileSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -12,8 +13,11 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { currentName, DATA_FOLDER } from "@inkling/release-store";
+import { releaseName } from "@inkling/engine";
+import { currentName, DATA_FOLDER, sha256Hex } from "@inkling/release-store";
+import { readPrivateKey } from "@inkling/release-store/channel";
 import { writeFeedChoice } from "../packages/compiler/src/catalog/feed-choice.ts";
+import { seal } from "../packages/release-store/src/channel/envelope.ts";
 import { fetch } from "./checked-fetch.ts";
 import { freePort } from "./ports.ts";
 import { SMALL_NETWORK, smallCity, smallRelease } from "./release.ts";
@@ -131,6 +135,17 @@ describe("two servers of a channel", () => {
     for (const server of servers) await until(async () => (await city(server)) === smallCity(2));
     expect((await inkling("channel", "rollback")).code).toBe(0);
     for (const server of servers) await until(async () => (await city(server)) === smallCity(1));
+    const back = readFileSync(statement, "utf8");
+    expect(await inkling("channel", "publish", "--data-dir", builder)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(new RegExp(`went back from ${second}.*\n.*--force`)),
+    });
+    const again = await inkling("channel", "publish", "--data-dir", builder, "--again");
+    expect(again).toMatchObject({ code: 0, out: expect.stringContaining(`went back from: ${second}`) });
+    expect(again.err).toContain("sending segments/");
+    expect((await inkling("channel", "publish", "--again", "--percent", "10")).code).toBe(2);
+    expect(readFileSync(statement, "utf8")).toBe(back);
+    for (const server of servers) expect(await city(server)).toBe(smallCity(1));
     expect((await inkling("channel", "rollback", second)).code).toBe(0);
     for (const server of servers) await until(async () => (await city(server)) === smallCity(2));
   });
@@ -161,6 +176,45 @@ describe("two servers of a channel", () => {
   });
 });
 
+test.each([
+  ["of the release in use, with two segments swapped", true],
+  ["of a new release without segments", false],
+] as const)("a signed manifest %s changes nothing, also at a restart", async (_, isInUse) => {
+  const server = servers[1]!;
+  const wanted = await city(server);
+  const good = readFileSync(statement, "utf8");
+  const stated = JSON.parse(Buffer.from(JSON.parse(good).payload, "base64").toString());
+  const path = join(store, `releases/${stated.release.name}.json`);
+  const manifest = JSON.parse(readFileSync(path, "utf8"));
+  const { geo, reputation, ...others } = manifest.segments;
+  const unsound = isInUse
+    ? { ...manifest, segments: { geo: reputation, reputation: geo, ...others } }
+    : { ...manifest, segments: {}, created_at: "2026-05-01T00:00:00.000Z" };
+  const text = JSON.stringify(unsound);
+  const release = { name: releaseName(unsound), sha256: sha256Hex(text) };
+  const key = readPrivateKey(readFileSync(settings.INKLING_CHANNEL_SIGNING_KEY!, "utf8"));
+  const sign = (version: number, ref: object) =>
+    writeFileSync(statement, seal(JSON.stringify({ ...stated, version, release: ref }), key));
+  const sound = readFileSync(path);
+  writeFileSync(join(store, `releases/${release.name}.json`), text);
+  sign(stated.version + 1, release);
+  const isRefused = async (one: (typeof servers)[number]) =>
+    (await metrics(one)).includes('inkling_channel_refused{fault="unsound"} 1');
+  await until(() => isRefused(server));
+  expect(server.log()).toMatch(/"event":"channel-refused".*"fault":"unsound".*its content makes the id/);
+  expect(await city(server)).toBe(wanted);
+  expect(currentName(server.dataDir)).toBe(stated.release.name);
+  server.child.kill("SIGTERM");
+  await server.child.exited;
+  servers[1] = await startServer("two");
+  servers.pop();
+  await until(() => isRefused(servers[1]!));
+  expect(await city(servers[1]!)).toBe(wanted);
+  writeFileSync(path, sound);
+  sign(stated.version + 2, stated.release);
+  await until(async () => !(await metrics(servers[1]!)).includes("inkling_channel_refused{"));
+});
+
 test("a server that follows no channel any more reports none", async () => {
   const [{ child, dataDir }] = servers as [(typeof servers)[number]];
   child.kill("SIGTERM");
@@ -186,6 +240,25 @@ describe("the command line", () => {
       code: 1,
       err: expect.stringContaining(`there is no channel stable in ${join(temp, "no-channel")}\n`),
     });
+  });
+
+  test("publishes also when nobody reads its progress, and leaves no lock", async () => {
+    const publication = join(temp, "unread");
+    smallRelease(builder, 11);
+    const name = currentName(builder)!;
+    // `true` ends at once: each write to standard error fails then.
+    const command = `node '${BIN}' channel publish --data-dir '${builder}' --channel '${publication}'`;
+    const child = Bun.spawn(["sh", "-c", `{ ${command} > out.json --json; echo $? > code; } 2>&1 | true`], {
+      cwd: temp,
+      env: { ...env, ...settings },
+      stdio: ["ignore", "ignore", "ignore"],
+    });
+    await child.exited;
+    await until(() => existsSync(join(temp, "code")) && readFileSync(join(temp, "code"), "utf8") !== "");
+    expect(readFileSync(join(temp, "code"), "utf8")).toBe("0\n");
+    expect(JSON.parse(readFileSync(join(temp, "out.json"), "utf8")).release.name).toBe(name);
+    expect(existsSync(join(publication, "channels/stable.json"))).toBe(true);
+    expect(existsSync(join(publication, "publishing.json"))).toBe(false);
   });
 
   test("explains what is missing", async () => {

@@ -21,17 +21,21 @@ import {
 import { open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ANSWERS, type Release, releaseName } from "@inkling/engine";
 import {
   currentName,
   findFiles,
   type HostReport,
   markedOf,
   pin,
+  publish,
   ReleaseError,
   readReports,
+  releaseId,
   releaseNames,
   removeReport,
   segmentFiles,
+  sha256Hex,
   verifyRelease,
   writeReport,
 } from "@inkling/release-store";
@@ -40,6 +44,7 @@ import {
   ChannelFollower,
   type FollowerOptions,
   makeKeyPair,
+  type ObjectReader,
   openReader,
   openStore,
   Publisher,
@@ -50,8 +55,10 @@ import {
   type S3Environment,
   type Statement,
 } from "@inkling/release-store/channel";
+import { seal } from "../packages/release-store/src/channel/envelope.ts";
 import { HttpObjects, STALL_MS } from "../packages/release-store/src/channel/http-objects.ts";
 import { readText } from "../packages/release-store/src/channel/object-store.ts";
+import { type ReleaseEvent, Releases } from "../packages/server/src/releases/follow.ts";
 import { freePort } from "./ports.ts";
 import { smallRelease } from "./release.ts";
 import { type S3Server, startS3 } from "./s3-server.ts";
@@ -439,7 +446,8 @@ test("what was verified for another release is not read again, unless its file i
   const [file = ""] = segmentFiles(server.dataDir, first.release.name);
   utimesSync(file, 1, 1);
   verifyRelease(server.dataDir, first.release.name);
-  writeFileSync(file, readFileSync(file).toReversed());
+  const bytes = readFileSync(file);
+  writeFileSync(file, bytes.fill(0xee, bytes.length - 16)); // its start is read
   utimesSync(file, 1, 1);
   const verify = () => {
     const { stamps } = findFiles(server.dataDir, first.release.name);
@@ -506,6 +514,68 @@ describe("a roll-out", () => {
     await group.publish(3, 10);
     await group.publisher().publish(group.builder, second.release.name, 100);
     expect((await group.publisher().rollback()).release).toEqual(first.release);
+  });
+
+  test("a rollback stays: damaged objects are repaired without it, and publishing the release again needs force", async () => {
+    const group = new Group();
+    const servers = [group.server(), group.server({ serverId: "another" })];
+    const first = await group.publish(1);
+    const second = await group.publish(2, 10);
+    await group.publisher().promote(100);
+    for (const server of servers) await server.follow();
+    const back = await group.publisher().rollback();
+    expect(back.release).toEqual(first.release);
+    const [file = ""] = segmentFiles(group.builder, first.release.name);
+    const there = join(group.base, file.slice(group.builder.length + 1));
+    const bytes = readFileSync(file);
+    writeFileSync(there, bytes.toReversed());
+    const statement = readFileSync(join(group.base, "channels/stable.json"), "utf8");
+    group.uploads.length = 0;
+    expect(await group.publisher().sendAgain(group.builder)).toEqual(back);
+    expect(readFileSync(join(group.base, "channels/stable.json"), "utf8")).toBe(statement);
+    expect(readFileSync(there).equals(bytes)).toBe(true);
+    expect(group.uploads).toContain(`segments/${there.slice(-68)}`);
+    expect(existsSync(join(group.base, "publishing.json"))).toBe(false);
+
+    // Also of a builder that has nothing but its data folder, and after newer releases.
+    const again = (isForced?: boolean) =>
+      group.publisher().publish(group.builder, second.release.name, 100, isForced);
+    const refused = { fault: "rolled-back", hint: expect.stringContaining("--force") };
+    expect(await faultOf(again())).toMatchObject(refused);
+    for (const server of servers) {
+      await server.follow();
+      expect(server.release).toBe(first.release.name);
+    }
+    const third = await group.publish(3);
+    expect(third.rolled_back).toEqual([second.release.name]);
+    expect(await faultOf(again())).toMatchObject(refused);
+    expect((await group.publish(4)).rolled_back).toEqual([second.release.name]);
+    const forced = await again(true);
+    expect(forced.release).toEqual(second.release);
+    expect(forced.rolled_back).toBeUndefined();
+    expect((await again()).release).toEqual(second.release);
+  });
+
+  test("on its way is sent again to both halves; a builder that lacks one sends nothing", async () => {
+    const group = new Group();
+    const first = await group.publish(1);
+    const second = await group.publish(2, 50);
+    const removed = [first, second].map(({ release }) => {
+      const path = join(group.base, `releases/${release.name}.json`);
+      rmSync(path);
+      return path;
+    });
+    expect(await group.publisher().sendAgain(group.builder)).toEqual(second);
+    expect(removed.map((path) => existsSync(path))).toEqual([true, true]);
+    const other = folder();
+    smallRelease(other, 2);
+    group.uploads.length = 0;
+    expect(await faultOf(group.publisher().sendAgain(other))).toMatchObject({
+      fault: "absent",
+      message: expect.stringContaining(first.release.name),
+    });
+    expect(group.uploads).toEqual([]);
+    expect(await faultOf(new Group().publisher().sendAgain(other))).toMatchObject({ fault: "absent" });
   });
 
   test("the first release of a channel is for all", async () => {
@@ -665,6 +735,177 @@ describe("a server refuses, and goes on with what it has", () => {
     expect(server.release).toBe(release.name);
   });
 
+  describe("a manifest that is signed, and unsound", () => {
+    type Manifest = { -readonly [Member in keyof Release]: Release[Member] };
+    const withId = (manifest: Manifest) => ({ ...manifest, id: releaseId(manifest) });
+    const swapped = ({ geo, reputation, ...others }: Release["segments"]) => ({
+      geo: reputation!,
+      reputation: geo!,
+      ...others,
+    });
+    /** Each gives the channel another manifest; the others of its name are those of releases that were published. */
+    const UNSOUND: Readonly<
+      Record<string, { change: (sound: Manifest, first: Manifest) => unknown; as?: "first"; why: string }>
+    > = {
+      "another id": {
+        change: (sound) => ({ ...sound, id: "0123456789ab" }),
+        why: "its content makes the id",
+      },
+      "the kinds of two segments swapped": {
+        change: (sound) => withId({ ...sound, segments: swapped(sound.segments) }),
+        why: "kind: got 2, want 1 (geo)",
+      },
+      "those of the release in use swapped, under its name": {
+        change: (_, first) => ({ ...first, segments: swapped(first.segments) }),
+        as: "first",
+        why: "its content makes the id",
+      },
+      "only kinds that are here swapped": {
+        change: (sound, first) =>
+          withId({ ...sound, segments: swapped(first.segments), created_at: "2026-03-01T00:00:00.000Z" }),
+        why: "kind: got 2, want 1 (geo)",
+      },
+      "another manifest of the release in use, with its id": {
+        change: (_, first) => ({ ...first, flagged: {} }),
+        as: "first",
+        why: "is here with another manifest, and a release never changes",
+      },
+      "no segments": {
+        change: (sound) => ({ ...sound, segments: {} }),
+        why: "its content makes the id",
+      },
+      "no segments, and the id of that": {
+        change: (sound) => withId({ ...sound, segments: {} }),
+        why: "has no segment for geolocation",
+      },
+      "no segments, and nothing that it would answer": {
+        change: (sound) => withId({ ...sound, segments: {}, missing: [...ANSWERS] }),
+        why: "the manifest has no segment",
+      },
+      "one segment less": {
+        change: ({ segments: { email: _, ...segments }, ...sound }) => withId({ ...sound, segments }),
+        why: "has no segment for disposable",
+      },
+      "a segment with fewer bytes than it has": {
+        change: (sound, { segments: { geo } }) =>
+          withId({ ...sound, segments: { ...sound.segments, geo: { ...geo!, bytes: geo!.bytes - 1 } } }),
+        why: "bytes, but it has",
+      },
+      "a segment with more bytes than it has": {
+        change: (sound) => {
+          const { email } = sound.segments;
+          return withId({
+            ...sound,
+            segments: { ...sound.segments, email: { ...email!, bytes: email!.bytes + 9 } },
+          });
+        },
+        why: "bytes, but it has",
+      },
+      "a kind that is unknown alone": {
+        change: (sound) =>
+          withId({
+            ...sound,
+            segments: { weather: sound.segments.geo } as Release["segments"],
+            missing: [...ANSWERS],
+          }),
+        why: "its content makes the id",
+      },
+      "a segment of another kind for the networks, which the id does not cover": {
+        change: (_, first) =>
+          withId({
+            ...first,
+            segments: { ...first.segments, network: first.segments.geo! },
+            created_at: "2026-03-02T00:00:00.000Z",
+          }),
+        why: "kind: got 1, want 4 (network)",
+      },
+      "another form": { change: (sound) => ({ ...sound, segments: [] }), why: "has another form" },
+    };
+
+    /** What is kept of the release in use. */
+    const kept = ({ dataDir }: Server) =>
+      [
+        "current",
+        "channel.json",
+        ...readdirSync(join(dataDir, "releases")).map((name) => `releases/${name}`),
+      ].map((path) => [path, readFileSync(join(dataDir, path), "utf8")]);
+    const manifestOf = (dataDir: string, name: string): Manifest =>
+      JSON.parse(readFileSync(join(dataDir, `releases/${name}.json`), "utf8"));
+
+    test.each(Object.entries(UNSOUND))("%s", async (_, { change, as, why }) => {
+      const { group, server, first } = await behind();
+      const second = group.build(2);
+      const unsound = change(manifestOf(group.builder, second), manifestOf(group.builder, first)) as Manifest;
+      const name = as === "first" ? first : releaseName(unsound);
+      const published = await group.publisher().publish(group.builder, second, 100);
+      const text = `${JSON.stringify(unsound, null, 2)}\n`;
+      writeFileSync(join(group.base, `releases/${name}.json`), text);
+      const release = { name, sha256: sha256Hex(text) };
+      const statement = { ...published, version: published.version + 1, release, kept: [release] };
+      writeFileSync(statementFile(group), seal(JSON.stringify(statement), readPrivateKey(keys.privatePem)));
+      const before = kept(server);
+      for (let tries = 0; tries < 2; tries++) {
+        const error = await server.fault();
+        expect(error.message).toContain(why);
+        expect(error.fault).toBe(why === "has another form" ? "unreadable" : "unsound");
+        expect(kept(server)).toEqual(before);
+      }
+      const serving = new Releases({
+        dataDir: server.dataDir,
+        now: () => group.now,
+        elapsed: () => 0,
+        verify: async (dataDir, each, known) => verifyRelease(dataDir, each, known),
+        onEvent: () => {},
+      });
+      await serving.open();
+      expect(serving.current?.name).toBe(first);
+      group.now += 1_000;
+      const next = await group.publish(3);
+      await server.follow();
+      expect(server.release).toBe(next.release.name);
+    });
+
+    test("that is in use already is left at a restart for the one before it", async () => {
+      const { server, first } = await behind();
+      const sound = manifestOf(server.dataDir, first);
+      const unsound = withId({ ...sound, segments: swapped(sound.segments) });
+      publish(server.dataDir, unsound);
+      expect(server.release).toBe(releaseName(unsound));
+      const events: ReleaseEvent[] = [];
+      const serving = new Releases({
+        dataDir: server.dataDir,
+        now: () => 0,
+        elapsed: () => 0,
+        verify: async (dataDir, each, known) => verifyRelease(dataDir, each, known),
+        onEvent: (event) => events.push(event),
+      });
+      await serving.open();
+      expect(serving.current?.name).toBe(first);
+      expect(events).toMatchObject([
+        { type: "refused", reason: expect.stringContaining("kind: got 2, want 1 (geo)") },
+        { type: "serving", name: first },
+      ]);
+      // Files that were verified for another release are looked at as well.
+      const { stamps } = findFiles(server.dataDir, first);
+      expect(() => verifyRelease(server.dataDir, releaseName(unsound), stamps)).toThrow(
+        "not what its manifest says",
+      );
+      expect(() => verifyRelease(server.dataDir, releaseName(unsound))).toThrow("not what its manifest says");
+      expect(Object.keys(markedOf(server.dataDir, stamps))).toHaveLength(3);
+    });
+
+    test("what a server answers from stays, however many releases come after it", async () => {
+      const { group, server, first } = await behind();
+      const serving = group.server({ dataDir: server.dataDir, served: () => first });
+      for (let n = 2; n < 6; n++) {
+        await group.publish(n);
+        await serving.follow();
+      }
+      expect(releaseNames(server.dataDir)).toHaveLength(3);
+      findFiles(server.dataDir, first);
+    });
+  });
+
   test("a segment that is missing, another, shorter or longer", async () => {
     const { group, server, first } = await behind();
     const { release } = await group.publish(2);
@@ -722,7 +963,7 @@ describe("a server refuses, and goes on with what it has", () => {
     const there = join(group.base, file.slice(group.builder.length + 1));
     writeFileSync(there, bytes.toReversed());
     expect(await server.fault()).toMatchObject({ fault: "wrong-object" });
-    await group.publisher().publish(group.builder, name, 100, true);
+    await group.publisher().sendAgain(group.builder);
     await server.follow();
     expect(first).not.toBe(name);
     expect(server.release).toBe(name);
@@ -804,6 +1045,99 @@ describe("a server refuses, and goes on with what it has", () => {
     expect(existsSync(join(group.base, "publishing.json"))).toBe(true);
     await server.follow();
     expect(server.release).toBe(first);
+  });
+
+  describe("a store that drips", () => {
+    /** Serves what `isWhole` accepts, and a byte of everything else each few ms, for as long as it is read. */
+    function serveDrips(path: string, isWhole: (pathname: string) => boolean, onDrip = () => {}): string {
+      const server = Bun.serve({
+        port: 0,
+        hostname: "127.0.0.1",
+        idleTimeout: 0,
+        fetch: async (request) => {
+          const { pathname } = new URL(request.url);
+          const bytes = await Bun.file(join(path, decodeURIComponent(pathname))).bytes();
+          if (isWhole(pathname)) return new Response(bytes);
+          let at = 0;
+          return new Response(
+            new ReadableStream({
+              async pull(controller) {
+                if (at === bytes.length) return controller.close();
+                controller.enqueue(bytes.subarray(at, ++at));
+                onDrip();
+                await Bun.sleep(5);
+              },
+            }),
+          );
+        },
+      });
+      stops.push(() => void server.stop(true));
+      return `http://127.0.0.1:${server.port}`;
+    }
+    const isText = (pathname: string) => !pathname.startsWith("/segments/");
+    const never = 3_600_000;
+
+    test.each([
+      ["its segments", isText, { totalMs: never, windowMs: 100 }, "bytes in 100 ms, 30000 are the least"],
+      ["its segments, for long", isText, { totalMs: 100, windowMs: never }, "took longer than 100 ms"],
+      [
+        "the channel itself",
+        () => false,
+        { totalMs: never, windowMs: 10 },
+        "channels/stable.json is too slow",
+      ],
+    ] as const)("%s", async (_, isWhole, times, why) => {
+      const { group, server, first } = await behind();
+      await group.publish(2);
+      const store = openReader(serveDrips(group.base, isWhole), {});
+      const dripped = group.server({ dataDir: server.dataDir, store, times });
+      expect(await dripped.fault()).toMatchObject({ fault: "slow", message: expect.stringContaining(why) });
+      expect(server.release).toBe(first);
+      const { release } = await server.follow(); // by another way
+      expect(release).not.toBe(first);
+    });
+
+    test("is left when the channel expires under way", async () => {
+      const { group, server, first } = await behind();
+      await group.publish(2);
+      const expire = () => {
+        group.now += 8 * DAY;
+      };
+      const store = openReader(serveDrips(group.base, isText, expire), {});
+      const times = { totalMs: never, windowMs: never };
+      const dripped = group.server({ dataDir: server.dataDir, store, times });
+      expect((await dripped.fault()).fault).toBe("expired");
+      expect(server.release).toBe(first);
+    });
+
+    test("a segment that arrives slowly goes on where the last try ended", async () => {
+      const { group, server } = await behind();
+      const { release } = await group.publish(2);
+      const offsets = new Set<number>();
+      const whole = openReader(group.base, {});
+      const store: ObjectReader = {
+        location: "here",
+        read: async (path, offset, until) => {
+          const body = await whole.read(path, offset, until);
+          if (body === undefined || !path.startsWith("segments/")) return body;
+          offsets.add(offset);
+          async function* first() {
+            for await (const chunk of body!.chunks) {
+              yield chunk.subarray(0, 40_000);
+              return void (await new Promise((_, reject) =>
+                until.addEventListener("abort", () => reject(until.reason)),
+              ));
+            }
+          }
+          return { offset: body.offset, chunks: first() };
+        },
+      };
+      const slow = group.server({ dataDir: server.dataDir, store, times: { totalMs: 50 } });
+      while (!offsets.has(80_000)) expect((await slow.fault()).fault).toBe("slow");
+      expect([...offsets].slice(0, 3)).toEqual([0, 40_000, 80_000]);
+      await server.follow();
+      expect(server.release).toBe(release.name);
+    });
   });
 
   test("a redirect, which could lead anywhere", async () => {

@@ -53,6 +53,8 @@ export class Contract {
 
   /** Differences between a response and the document. */
   problems(received: ReceivedResponse): string[] {
+    // A redirect for browsers is no operation of the API.
+    if (received.path === "/" && received.status === 302) return [];
     const at = this.responseOf(received);
     if (at === undefined) return [`there is no ${received.status} in the document`];
     const response = at.reduce((json, part) => json[part], this.document);
@@ -71,10 +73,12 @@ export class Contract {
       const known = operation.responses[status] !== undefined;
       return known ? ["paths", template!, verb, "responses", String(status)] : undefined;
     }
-    // No such operation: then the response must be the problem for that.
-    const codes = Object.keys(this.document.components.responses);
+    // No such operation: then the response must be the problem for that, below /geoip/ in MaxMind's form.
+    if (path.startsWith("/geoip/") && status === 404)
+      return ["paths", "/geoip/v2.1/city/{ip}", "get", "responses", "404"];
+    const codes = Object.keys(this.document["x-other-responses"]);
     const code = method === "HEAD" ? codes[0] : codes.find((code) => body.includes(`"code":"${code}"`));
-    return code === undefined ? undefined : ["components", "responses", code];
+    return code === undefined ? undefined : ["x-other-responses", code];
   }
 
   private headerProblems({ headers }: ReceivedResponse, described: Json): string[] {

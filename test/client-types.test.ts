@@ -2,20 +2,23 @@
 // What TypeScript can compare is compared when this file is compiled (`npm test` compiles it); the rest when it runs.
 
 import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Release } from "@inkling/engine";
 import type { z } from "zod";
-import type {
-  EmailEvidence,
-  EmailVerdict,
-  MxOutcome,
-  Place,
-  PlaceEvidence,
-  Reputation,
-  ReputationEvidence,
-  WithChecks,
-  WithEvidence,
-  WithNetwork,
-  WithSubject,
+import {
+  type EmailEvidence,
+  type EmailVerdict,
+  EVIDENCE_LABELS,
+  type MxOutcome,
+  type Place,
+  type PlaceEvidence,
+  type Reputation,
+  type ReputationEvidence,
+  type WithChecks,
+  type WithEvidence,
+  type WithNetwork,
+  type WithSubject,
 } from "../packages/client/src/answers.ts";
 import type { DataName, WithData } from "../packages/client/src/data-state.ts";
 import { SERVER_CODES } from "../packages/client/src/errors.ts";
@@ -93,6 +96,15 @@ true satisfies Fits<{ valid: boolean | null }, { readonly valid: boolean }>;
 
 test("every code of the server has a hint, and no other code has", () => {
   expect([...SERVER_CODES].sort()).toEqual([...PROBLEM_CODES].sort());
+});
+
+test("the labels of evidence are those of docs/evidence.md", () => {
+  const page = readFileSync(join(import.meta.dir, "../docs/evidence.md"), "utf8");
+  const table = page.slice(page.indexOf("## Labels"), page.indexOf("## Locations"));
+  const rows = [...table.matchAll(/^\| (`[^|]+`) \|/gm)].flatMap(([, names]) =>
+    names!.split(", ").map((name) => name.replaceAll("`", "")),
+  );
+  expect(rows.filter((name) => name !== "label")).toEqual([...EVIDENCE_LABELS]);
 });
 
 test("the paths and parameters of the client's requests are in /openapi.json", () => {

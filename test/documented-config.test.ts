@@ -92,11 +92,15 @@ describe("proxies keep email addresses out of their logs, with and without a ser
       origin: "https://127.0.0.1",
       headers: {},
     };
-    const { statuses, away, log } = seenBy(given);
+    const { statuses, forwardAuth, away, log } = seenBy(given);
     expect([statuses, away]).toEqual([
       [200, 200, 200],
       [502, 502],
     ]);
+    // a proxy that asks is let through where it is listed, and its key is bound to its address
+    expect(forwardAuth).toBe(403);
+    const listed = { ...given, config: given.config.replace("192.0.2.7", "127.0.0.1") };
+    expect(seenBy(listed).forwardAuth).toBe(200);
     expect(log).toMatch(/HEAD 502/);
     expect(isLogged(log)).toBe(false);
     // without the two lines about logs the address is there, so that the check above can fail

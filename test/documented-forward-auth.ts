@@ -3,7 +3,7 @@
 //
 // in   one argument: JSON of Given
 // out  one line of JSON: Judged
-// note The key is a sandbox key: the visitors are addresses of docs/sandbox.md.
+// note The key is a sandbox key, bound to the proxy's address: the visitors are addresses of docs/sandbox.md.
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
@@ -100,10 +100,8 @@ if (import.meta.main) {
   const own = ["/run", "/tmp", "/var/log", "/var/cache", ...["/var/lib/nginx"].filter(existsSync)];
   const folders = new Set([...own, ...Object.keys(files).map(dirname)]);
   for (const folder of folders) run("mount", "-t", "tmpfs", "tmpfs", folder);
-  const { server, keys } = await startSmallServer({
-    port: 8080,
-    trustedProxies: [parsePrefix("127.0.0.1/32")!],
-  });
+  const trustedProxies = [parsePrefix("127.0.0.1/32")!];
+  const { server, keys } = await startSmallServer({ port: 8080, trustedProxies }, ["127.0.0.1/32"]);
   for (const [path, text] of Object.entries(files)) writeFileSync(path, text.replaceAll(KEY, keys.test));
   for (const folder of ["/var/log/nginx", "/var/cache/nginx"]) mkdirSync(folder, { recursive: true });
   for (const command of commands.slice(0, -1)) run(...command);

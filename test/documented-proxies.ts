@@ -21,6 +21,8 @@ export interface Given {
 export interface Seen {
   /** Of GET and HEAD of an email address, and of a batch. */
   readonly statuses: readonly number[];
+  /** Of /v1/forward-auth. */
+  readonly forwardAuth: number;
   /** Of GET and HEAD without a server behind the proxy. */
   readonly away: readonly number[];
   /** All that was logged. */
@@ -72,19 +74,20 @@ function prepare({ proxy, config }: Given): string[] {
 if (import.meta.main) {
   const given: Given = JSON.parse(process.argv[2] ?? "");
   const command = prepare(given);
-  const { server, keys } = await startSmallServer({
-    port: 8080,
-    trustedProxies: [parsePrefix("127.0.0.1/32")!],
-  });
+  const trustedProxies = [parsePrefix("127.0.0.1/32")!];
+  const { server, keys } = await startSmallServer({ port: 8080, trustedProxies }, ["127.0.0.1/32"]);
   const home = temporaryFolder();
   const env = { PATH: process.env.PATH ?? "", HOME: home, XDG_DATA_HOME: home, XDG_CONFIG_HOME: home };
   const proxy = Bun.spawn(command, { stdin: "ignore", stdout: "pipe", stderr: "pipe", env });
   const output = Promise.all([new Response(proxy.stdout).text(), new Response(proxy.stderr).text()]);
   const headers = { authorization: `Bearer ${keys.live}`, ...given.headers };
-  const send = (path: string, init: RequestInit = {}) =>
+  const send = (
+    path: string,
+    init: { method?: string; body?: string; headers?: Record<string, string> } = {},
+  ) =>
     fetch(given.origin + path, {
       ...init,
-      headers: { host: "inkling.example", ...headers, "content-type": "application/json" },
+      headers: { host: "inkling.example", ...headers, "content-type": "application/json", ...init.headers },
       tls: { rejectUnauthorized: false, serverName: "inkling.example" },
     })
       .then(({ status }) => status)
@@ -96,12 +99,13 @@ if (import.meta.main) {
   await until(async () => proxy.exitCode !== null || (await send("/healthz")) !== 0);
   const batch = { method: "POST", body: JSON.stringify({ values: [ADDRESS] }) };
   const statuses = [...(await both()), await send(PATH, batch)];
+  const forwardAuth = await send("/v1/forward-auth", { headers: { "x-forwarded-for": "8.8.8.8" } });
   await server.stop();
   const away = await both();
   proxy.kill("SIGTERM");
   await proxy.exited;
   const files = given.proxy === "nginx" ? readdirSync(LOGS).map((name) => join(LOGS, name)) : [];
   const log = [...(await output), ...files.map((file) => readFileSync(file, "utf8"))].join("\n");
-  process.stdout.write(`${JSON.stringify({ statuses, away, log } satisfies Seen)}\n`);
+  process.stdout.write(`${JSON.stringify({ statuses, forwardAuth, away, log } satisfies Seen)}\n`);
   process.exit(0);
 }

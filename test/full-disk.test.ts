@@ -26,10 +26,14 @@ describe.if(canMount)("a disk that cannot be written", () => {
     message: RegExp,
     hint: string,
   ])[] = [
-    ["full", /^inkling: cannot switch to release \w+-\w+: ENOSPC: no space left/, "make room on the disk of"],
+    [
+      "full",
+      /^inkling: cannot switch to release \w+-\w+: ENOSPC: no space left/m,
+      "make room on the disk of",
+    ],
     [
       "readOnly",
-      /^inkling: cannot switch to release \w+-\w+: EROFS: read-only file system/,
+      /^inkling: cannot switch to release \w+-\w+: EROFS: read-only file system/m,
       "is on a read-only file",
     ],
   ];
@@ -45,6 +49,14 @@ describe.if(canMount)("a disk that cannot be written", () => {
       expect([current, pinned]).toEqual([seen.names[1], seen.names[1]]);
       expect(temporary).toEqual([]);
     }
+  });
+
+  test("full, with the database in it: nothing is switched that cannot be recorded", () => {
+    const { exitCode, err, current, pinned, temporary } = seen.withoutTrail;
+    expect(err).toContain("nothing can be kept in the data folder: ENOSPC");
+    expect(err).toContain("nothing was changed");
+    expect([exitCode, current, pinned]).toEqual([1, seen.names[1], seen.names[1]]);
+    expect(temporary).toEqual([]);
   });
 
   test("a server on a full disk answers, reports, and stores what it counted when there is room", () => {

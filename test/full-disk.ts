@@ -40,6 +40,8 @@ export interface Seen {
     readonly stored: number;
   };
   readonly full: readonly Run[];
+  /** Where the audit trail is on the full disk, too. */
+  readonly withoutTrail: Run;
   readonly readOnly: readonly Run[];
   /** Of a server on the read-only disk, whose release has no marks. */
   readonly served: { readonly ready: number; readonly log: string };
@@ -76,8 +78,10 @@ function fill(folder: string): void {
   }
 }
 
-function run(dataDir: string, ...args: string[]): Run {
+/** @param databaseUrl in the data folder, where none is given */
+function run(dataDir: string, args: readonly string[], databaseUrl = ""): Run {
   const { exitCode, stderr } = Bun.spawnSync([...INKLING, "data", ...args, "--data-dir", dataDir], {
+    env: { ...process.env, INKLING_DATABASE_URL: databaseUrl },
     stdin: "ignore",
   });
   const files = readdirSync(dataDir, { recursive: true }).map(String);
@@ -195,11 +199,14 @@ if (import.meta.main) {
   smallDisk(dataDir);
   for (const n of [1, 2, 3]) smallRelease(dataDir, n);
   const names = releaseNames(dataDir);
+  // The audit trail can be written: only the switch cannot.
+  const elsewhere = `sqlite://${dataDir}-database/inkling.db`;
   const switches = () =>
-    ["rollback", `rollback ${names[2]}`, "unpin"].map((args) => run(dataDir, ...args.split(" ")));
+    ["rollback", `rollback ${names[2]}`, "unpin"].map((args) => run(dataDir, args.split(" "), elsewhere));
   pin(dataDir, names[1]!);
   fill(dataDir);
   const full = switches();
+  const withoutTrail = run(dataDir, ["unpin"]);
   for (const file of readdirSync(join(dataDir, "segments"))) {
     if (file.endsWith(".verified")) rmSync(join(dataDir, "segments", file));
   }
@@ -212,6 +219,7 @@ if (import.meta.main) {
     names,
     whileFull,
     full,
+    withoutTrail,
     readOnly: switches(),
     served: await serve(dataDir),
     serve: await serveCommand(dataDir),

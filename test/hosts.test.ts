@@ -61,7 +61,7 @@ test("each host reports version, release, load, leases, readiness; a stopped one
   const url = await postgres.freshDatabase();
   const store = await openStore(url);
   cleanUps.push(() => store.close());
-  const admin = (await store.adminToken.create("test"))!;
+  const admin = (await store.adminToken.create({ actor: "test", way: "cli" }))!;
   const { token } = await store.createKey(parseNewKey({ name: "shop", quota: 100_000 }, 0));
   const busy = await start(url, { workers: 2 });
   const idle = await start(url, { version: "9.9.9" });

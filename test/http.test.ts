@@ -112,7 +112,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   }),
   "geolocate 400 invalid": row(`${GEO}81.2.69`, 400, code("IP_ADDRESS_INVALID")),
   "geolocate 400 reserved": row(`${GEO}192.168.0.1`, 400, code("IP_ADDRESS_RESERVED")),
-  "geolocate 400 me without proxy": row(`${GEO}me`, 400, code("IP_ADDRESS_RESERVED")),
+  "geolocate 400 me without proxy": row(`${GEO}me`, 400, code("IP_ADDRESS_INVALID")),
   "geolocate 400 path": row(`${GEO}%C0%AF`, 400, code("PATH_INVALID")),
   "geolocate 400 parameter": row(`${GEO}81.2.69.142?x=1`, 400, code("PARAMETER_INVALID")),
   "geolocate 400 parameter without a value": row(
@@ -130,7 +130,11 @@ const TABLE: Readonly<Record<string, Row>> = {
   "geolocate 401 revoked": row(`${GEO}81.2.69.142`, 401, code("KEY_INVALID"), { key: "revoked" }),
   "geolocate 401 expired": row(`${GEO}81.2.69.142`, 401, code("KEY_EXPIRED"), { key: "expired" }),
   "geolocate 403 scope": row(`${GEO}81.2.69.142`, 403, code("SCOPE_REQUIRED"), { key: "emailOnly" }),
-  "geolocate 403 source": row(`${GEO}81.2.69.142`, 403, code("SOURCE_NOT_ALLOWED"), { key: "elsewhere" }),
+  "geolocate 403 source": row(`${GEO}81.2.69.142`, 403, code("SOURCE_NOT_ALLOWED"), {
+    key: "elsewhere",
+    init: { headers: { "X-Forwarded-For": "8.8.8.8" } },
+  }),
+  "geolocate 403 without the caller": row(`${GEO}81.2.69.142`, 403, code("CALLER_UNKNOWN"), { key: "here" }),
   "geolocate 404": row(`${GEO}4000::1`, 404, code("IP_ADDRESS_NOT_FOUND")),
   "geolocate 405": row(`${GEO}81.2.69.142`, 405, code("METHOD_NOT_ALLOWED"), { init: { method: "POST" } }),
   "reputation 200 clean": row(`${REP}81.2.69.142`, 200, flags({})),
@@ -150,7 +154,10 @@ const TABLE: Readonly<Record<string, Row>> = {
     (body) => expect(body.is_abuser).toBe(true),
   ),
   "reputation 200 unknown": row(`${REP}4000::1`, 200, flags({})),
-  "reputation 200 from an allowed network": row(`${REP}81.2.69.142`, 200, flags({}), { key: "here" }),
+  "reputation 200 from an allowed network": row(`${REP}81.2.69.142`, 200, flags({}), {
+    key: "here",
+    init: { headers: { "X-Forwarded-For": "127.0.0.9" } },
+  }),
   "reputation 200 sandbox": row(`${REP}192.0.2.6`, 200, flags({ is_tor_exit: true }), { key: "sandbox" }),
   "reputation 200 evidence": row(
     () => `${REP + firstLine("tor-bulk-exits.txt")}?include=evidence`,

@@ -104,7 +104,7 @@ const SCENARIOS = {
     try {
       local.geolocateBytes(ip);
     } catch (error) {
-      afterwards = String(error);
+      afterwards = `${error.name} ${error.code}`;
     }
     print({ ...counts, afterwards });
   },

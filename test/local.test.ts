@@ -218,7 +218,7 @@ describe.each(RUNTIMES)("on %s", (_, runtime) => {
     const { lookups, mixed, failed, afterwards } = await app.end();
     expect({ mixed, failed }).toEqual({ mixed: 0, failed: 0 });
     expect(lookups as number).toBeGreaterThan(1_000);
-    expect(afterwards).toContain("it is closed");
+    expect(afterwards).toBe("InklingError CLOSED");
   });
 
   test.concurrent("starts from the release before a damaged one, and reports why", async () => {

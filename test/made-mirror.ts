@@ -1,5 +1,4 @@
-// made-mirror.ts: a small mirror of our own, for a clone without ../shared: networks and domains in rows, in the formats
-// and just above the least sizes of the feeds that have no copy in npm packages.
+// made-mirror.ts: a small mirror of our own: networks and domains in rows, in the formats and just above the least sizes of the feeds that have no copy in npm packages.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -18,6 +18,7 @@ const found = {
   reserved: await result(sdk.country("10.0.0.1")),
   quota: await result(sdk.city("203.0.113.15")),
   away: await result(sdk.city("203.0.113.17")),
+  insights: await result(sdk.insights("192.0.2.1")),
   stranger: await result(stranger.city("192.0.2.1")),
 };
 process.stdout.write(`${JSON.stringify(found)}\n`);

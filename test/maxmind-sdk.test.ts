@@ -71,12 +71,13 @@ withPrograms(name, ["node", "openssl"], true, async () => {
   expect(found.country).not.toHaveProperty("city");
   expect(found.little).not.toHaveProperty("city");
   expect(found.little).toMatchObject({ country: { isoCode: "US" }, registeredCountry: { isoCode: "CA" } });
-  const { unknown, reserved, quota, away, stranger } = found;
-  expect([unknown, reserved, quota, away, stranger]).toEqual([
+  const { unknown, reserved, quota, away, insights, stranger } = found;
+  expect([unknown, reserved, quota, away, insights, stranger]).toEqual([
     { code: "IP_ADDRESS_NOT_FOUND", status: 404 },
     { code: "IP_ADDRESS_RESERVED", status: 400 },
     { code: "INSUFFICIENT_FUNDS", status: 402 },
     { code: "SERVER_ERROR", status: 503 },
+    { code: "PATH_NOT_FOUND", status: 404 },
     { code: "AUTHORIZATION_INVALID", status: 401 },
   ]);
 });

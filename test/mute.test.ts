@@ -49,7 +49,7 @@ const lists = fc.tuple(...FEEDS.map(() => fc.array(network, { maxLength: 3 })));
 function releaseOf(claims: readonly NetworkClaims[]): LoadedRelease {
   const bytes = writeSegment("reputation", reputationSections(judgeNetworks(claims)), {});
   const reputation = IpSegment.open(new Uint8Array(bytes), "reputation");
-  const states = dataStates({ missing: [], partial: [] });
+  const states = dataStates({ missing: [] });
   return { reputation, states, evidence: { reputation: [] } } as unknown as LoadedRelease;
 }
 const bitsAt = (release: LoadedRelease, address: UnwrappedAddress) =>

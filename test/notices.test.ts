@@ -1,12 +1,14 @@
 // notices.test.ts: several servers on one PostgreSQL learn of each other's changes at once, without waiting for a check; and
 // find them by checks where notices do not arrive. A server that has lost the database for too long refuses keys.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, jest, test } from "bun:test";
 import { SQL } from "bun";
 import { loadSettings } from "../packages/cli/src/config/settings.ts";
 import { CHECKS } from "../packages/cli/src/runtime/checkup.ts";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
 import type { ServerOptions } from "../packages/server/src/server.ts";
+import type { Database } from "../packages/server/src/store/database.ts";
+import { NoticeListener } from "../packages/server/src/store/notices.ts";
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
 import { FLAG_ADDRESS, startGroupHost } from "./group-host.ts";
 import { Postgres } from "./postgres.ts";
@@ -56,7 +58,7 @@ test.concurrent.each([1, 2])(
     const { key, token } = await issue(store);
     for (const server of hosts) await until(async () => (await server.status(token)) === 200);
     for (const server of hosts) expect(await server.isAbuser(token)).toBe(false);
-    await store.overrides.put([FLAG_ADDRESS], "test");
+    await store.overrides.put([FLAG_ADDRESS], { actor: "test", way: "cli" });
     for (const server of hosts) await until(async () => await server.isAbuser(token));
     await store.revokeKey(key.id);
     for (const server of hosts) await until(async () => (await server.status(token)) === 401);
@@ -113,6 +115,63 @@ test("a connection that falls silent is found by a notice to itself, and made an
   received.length = 0;
   await issue(direct);
   await until(() => received.includes("keys"));
+});
+
+test("notices that come and go, or stay away, are reported once an hour; the state is always the true one", async () => {
+  let now = 0;
+  let take = (_: string) => {};
+  let end = () => {};
+  let isDropping = false;
+  const database = {
+    dialect: "postgres",
+    connectForNotices: (onEnd: () => void) => {
+      end = onEnd;
+      return {
+        listen: async (_: string, onText: (text: string) => void) => {
+          take = onText;
+        },
+        close: async () => {},
+      };
+    },
+    run: async (act: (sql: (...parts: unknown[]) => void) => void) =>
+      act((_, __, id) => {
+        if (!isDropping) take(String(id));
+      }),
+    errorFrom: (error: Error) => error,
+  } as unknown as Database;
+  const states: string[] = [];
+  const listener = new NoticeListener(database, {
+    onNotice: () => {},
+    onState: (state) => states.push(state),
+    elapsed: () => now,
+    firstRetryMs: 1,
+    probeTimeoutMs: 1,
+    probeMs: 3_600_000,
+  });
+  cleanUps.push(() => listener.stop());
+  await listener.start();
+  const comeAndGo = async (times: number, ms: number) => {
+    for (let n = 0; n < times; n++) {
+      await until(() => listener.state === "listening");
+      now += ms;
+      end();
+      expect(listener.state).toBe("polling");
+    }
+  };
+  await comeAndGo(20, 5_000);
+  expect(states).toEqual(["listening", "polling", "listening"]);
+  await comeAndGo(2, 61_000); // each time it was well for a minute
+  await until(() => listener.state === "listening");
+  expect(states.slice(3)).toEqual(["polling", "listening", "polling", "listening"]);
+  now += 61_000;
+  isDropping = true;
+  end();
+  const tries = jest.spyOn(database, "connectForNotices");
+  await until(() => tries.mock.calls.length >= 3);
+  expect(states.slice(7)).toEqual(["polling"]);
+  now += 3_600_000;
+  await until(() => states.length === 9);
+  expect(states.at(-1)).toBe("polling");
 });
 
 test.concurrent("where a pooler drops notices, checks find changes, and the log, a metric and doctor name it", async () => {

@@ -17,9 +17,10 @@ const FIXTURES = resolve(import.meta.dir, "../packages/compiler/fixtures/feeds")
 const temp = mkdtempSync(join(tmpdir(), "inkling-opt-in-"));
 afterAll(() => rmSync(temp, { recursive: true, force: true }));
 
-/** The table with the sizes of samples, and without seeds, which have 15 million networks. */
-const TABLE: readonly Feed[] = FEEDS.map(({ seed: _, ...feed }) => ({
+/** The table with the sizes of samples, which do not expire, and without seeds, which have 15 million networks. */
+const TABLE: readonly Feed[] = FEEDS.map(({ seed: _, age, ...feed }) => ({
   ...feed,
+  age: { ...age, dropHours: Number.POSITIVE_INFINITY },
   entries: { least: 0, most: 1_000 },
 }));
 

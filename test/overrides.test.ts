@@ -70,7 +70,7 @@ describe.each(BACKENDS)("two processes on %s", (_, addressOf) => {
     for (const folder of folders) smallRelease(folder, 0);
     const databaseUrl = await addressOf(folders[0]!);
     const store = await openStore(databaseUrl);
-    const adminToken = (await store.adminToken.create("test"))!;
+    const adminToken = (await store.adminToken.create({ actor: "test", way: "cli" }))!;
     await store.close();
     const servers = [await start(folders[0]!, databaseUrl), await start(folders[1]!, databaseUrl)] as const;
     const admin = async (server: Server, method: string, path: string, body?: unknown) => {
@@ -151,7 +151,10 @@ describe.each(BACKENDS)("two processes on %s", (_, addressOf) => {
       author: "x",
       expiresAt: undefined,
     } as const;
-    await store.overrides.put([{ ...target, effect: { type: "mute", feed: "test" } }], "x");
+    await store.overrides.put([{ ...target, effect: { type: "mute", feed: "test" } }], {
+      actor: "x",
+      way: "cli",
+    });
     await store.close();
     await until(async () => same(await flagsOf(servers[1]), CLEAN)); // still at release 0, with another flag
     smallRelease(folders[0]!, 2);
@@ -168,7 +171,7 @@ test("a server that starts while PostgreSQL is away has keys and overrides, and 
   const store = await openStore(databaseUrl);
   const effect = { type: "flag", flag: smallFlag(0), verdict: false } as const;
   const target = { kind: "address", value: ADDRESS, note: "x", author: "x", expiresAt: undefined } as const;
-  await store.overrides.put([{ ...target, effect }], "x");
+  await store.overrides.put([{ ...target, effect }], { actor: "x", way: "cli" });
   await store.close();
   await until(async () => same(await flagsOf(first), CLEAN));
   await postgres.stop();

@@ -47,7 +47,7 @@ behindPgBouncer(
     const { direct, url, hosts, store } = await hostsBehind(3);
     const { key, token } = await store.createKey(parseNewKey({ name: "shop" }, 0));
     for (const { status } of hosts) await until(async () => (await status(token)) === 200);
-    await store.overrides.put([FLAG_ADDRESS], "test");
+    await store.overrides.put([FLAG_ADDRESS], { actor: "test", way: "cli" });
     for (const { isAbuser } of hosts) await until(() => isAbuser(token));
     await store.revokeKey(key.id);
     for (const { status } of hosts) await until(async () => (await status(token)) === 401);

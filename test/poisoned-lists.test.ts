@@ -180,14 +180,16 @@ test("a release that waits is verified in full before it is published: one with 
 });
 
 test("a list that grows day by day, each time within its limit, makes a release that waits for the operator", async () => {
-  let rows = linesOf(DROP);
+  // A quarter of its space must be more than one network, so that the list grows by about a quarter every day.
+  let added = 60;
+  let rows = [...linesOf(DROP), ...networks(14, added).map(drop)];
   writeDrop(rows, NOW - 30 * DAY_MS);
   let good = await round();
   let days = 0;
-  let added = 0;
   for (; good.held === undefined; days++) {
     expect(days).toBeLessThan(20);
     const more = networks(14, Math.floor((shown(DROP).space!.v4 * 0.25) / 2 ** 18), added);
+    expect(more.length).toBeGreaterThan(0);
     added += more.length;
     rows = [...rows, ...more.map(drop)];
     writeDrop(rows, NOW - (29 - days) * DAY_MS);

@@ -118,6 +118,24 @@ const linesOf = (text: string): Record<string, unknown>[] =>
 
 const DROPPED = "inkling_log_lines_dropped_total";
 
+linux("a worker in which the runtime crashes", () => {
+  test("is one event of the log, without paths and links, and is replaced", async () => {
+    const crash = join(temporaryFolder(), "crash.ts");
+    writeFileSync(crash, 'import { read } from "bun:ffi";\nprocess.on("SIGUSR2", () => read.u8(8));\n');
+    const server = await start({ env: { BUN_OPTIONS: `--preload ${crash}` } });
+    const [worker] = childrenOf(server.child.pid);
+    expect(signal(worker!, "SIGUSR2")).toBe(true);
+    await until(() => server.events("worker-crashed").length > 0 && server.events("worker-died").length > 0);
+    const [{ pid, report }] = server.events("worker-crashed") as [{ pid: number; report: string[] }];
+    expect(pid).toBe(worker!);
+    expect(report).toContainEqual(expect.stringMatching(/^panic.*Segmentation fault/));
+    expect(report.join("\n")).not.toMatch(/[/\\]/);
+    expect(linesOf(server.log).length).toBeGreaterThan(2);
+    await server.ready();
+    expect(await server.status(GEOLOCATE)).toBe(200);
+  });
+});
+
 linux("a log that cannot be written does not touch the service", () => {
   const byWorkers = share([["1"], ["2"]], [["2"]]);
   const access = (workers: string) => ({ INKLING_LOG_LEVEL: "access", INKLING_WORKERS: workers });

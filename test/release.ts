@@ -1,19 +1,10 @@
 // release.ts: releases for tests, made by the real compiler.
 //
 // smallRelease  one city, one flag, one domain, all named after its number: made in milliseconds
-// realRelease   everything that the mirror and the npm packages hold: 10 to 20 s, once for all test processes
-// freshMirror   the mirror beside the repository, or where that is missing a small one of our own (made-mirror.ts)
+// realRelease   the seeds of the npm packages and a small mirror of our own: 10 to 20 s, once for all test processes
+// freshMirror   that small mirror (made-mirror.ts)
 
-import {
-  copyFileSync,
-  existsSync,
-  linkSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { copyFileSync, linkSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parsePrefix, type Release, type SegmentKind } from "@inkling/engine";
@@ -29,7 +20,6 @@ import { reputationSections } from "../packages/compiler/src/segments/reputation
 import { type SectionData, segmentChunks } from "../packages/compiler/src/segments/segment-writer.ts";
 import { makeMirror } from "./made-mirror.ts";
 import { once } from "./once.ts";
-import { MIRROR } from "./shared.ts";
 
 const ROOT = resolve(import.meta.dir, "..");
 
@@ -54,6 +44,7 @@ export const smallDomain = (n: number) => `disposable-${n}.com`;
  * @param missing flags without data
  * @param feeds reports of its feeds
  * @param withNetwork does it know whose network an address is?
+ * @param meta what its segments say of themselves, at their start
  * @returns its id and the paths of its segments
  */
 export function smallRelease(
@@ -62,6 +53,7 @@ export function smallRelease(
   missing: Release["missing"] = [],
   feeds: Release["feeds"] = [],
   withNetwork = false,
+  meta: unknown = {},
 ): { id: string; files: string[] } {
   prepareDataFolder(dataDir);
   const network = parsePrefix(SMALL_NETWORK)!;
@@ -84,7 +76,7 @@ export function smallRelease(
   const label = ({ is_abuser: "attacker", is_proxy: "vpn", is_tor_exit: "tor_exit" } as const)[smallFlag(n)];
   const judgement = judgeNetworks([{ feed: "test", subject: smallFlag(n), label, networks: [network] }]);
   const write = (kind: SegmentKind, sections: readonly SectionData[]) => ({
-    ...writeSegmentFile(dataDir, segmentChunks(kind, sections, {})),
+    ...writeSegmentFile(dataDir, segmentChunks(kind, sections, meta)),
     inputs: "0".repeat(64),
   });
   const segments = {
@@ -123,12 +115,25 @@ const INPUTS = [
   "packages/compiler/data",
   "packages/engine/src",
   "package-lock.json",
+  "test/release.ts",
 ];
 
-/** A fresh data folder with the release of the whole mirror; the files are shared, as links: never write to them. */
-export async function realRelease(): Promise<string> {
-  const inputs = [...INPUTS.map((path) => join(ROOT, path)), MIRROR, join(import.meta.dir, "made-mirror.ts")];
-  const from = await once("release", inputs, buildReal);
+/** A fresh data folder with a release of the seeds and the small mirror, as {@link builtRelease} shares it. */
+export function realRelease(): Promise<string> {
+  return builtRelease("release", [join(import.meta.dir, "made-mirror.ts")], freshMirror);
+}
+
+/**
+ * A fresh data folder with the release of a mirror; the files are shared, as links: never write to them.
+ * @param inputs files and folders that the mirror depends on
+ */
+export async function builtRelease(
+  name: string,
+  inputs: readonly string[],
+  mirror: () => string,
+): Promise<string> {
+  const all = [...INPUTS.map((path) => join(ROOT, path)), ...inputs];
+  const from = await once(name, all, (folder) => buildReal(folder, mirror()));
   const dataDir = temporaryFolder();
   prepareDataFolder(dataDir);
   for (const part of ["segments", "releases", "."]) {
@@ -147,19 +152,16 @@ function linkOrCopy(from: string, to: string): void {
   }
 }
 
-/** The mirror as if it had been put there today: of an old one most lists of addresses would be dropped. */
+/** A small mirror of our own, in a folder of its own. */
 export function freshMirror(): string {
   const mirror = temporaryFolder();
-  if (!existsSync(MIRROR)) makeMirror(mirror);
-  else
-    for (const file of readdirSync(MIRROR))
-      writeFileSync(join(mirror, file), readFileSync(join(MIRROR, file)));
+  makeMirror(mirror);
   return mirror;
 }
 
-async function buildReal(dataDir: string): Promise<void> {
+async function buildReal(dataDir: string, mirror: string): Promise<void> {
   const main = join(ROOT, "packages/compiler/src/build/main.ts");
-  const request = JSON.stringify({ dataDir, mirror: freshMirror(), fetch: false });
+  const request = JSON.stringify({ dataDir, mirror, fetch: false });
   const child = Bun.spawn([process.execPath, main], {
     stdin: Buffer.from(request),
     stdout: "pipe",

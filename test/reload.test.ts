@@ -2,8 +2,10 @@
 // while requests go on, wrong ones are refused whole.
 
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
+import { openStore } from "../packages/server/src/store/store.ts";
 import { fetch } from "./checked-fetch.ts";
 import { childrenOf, GEOLOCATE, MainProcess } from "./main-process.ts";
 import { SMALL_NETWORK, smallRelease, temporaryFolder } from "./release.ts";
@@ -123,4 +125,58 @@ test("secrets are read again, too, and are not in the log", async () => {
   const { problems } = await reload(main, "rate = 0\n");
   expect(problems).toEqual([expect.stringMatching(/ipinfo_token must be as the publisher gave it to you/)]);
   expect(main.log).not.toContain("hidden");
+});
+
+test("settings taken over at SIGHUP or at a start are in the audit trail, secrets only as changed", async () => {
+  const main = await start(1);
+  const { dataDir, token } = main;
+  const trail = async () => {
+    const store = await openStore(join(dataDir, "inkling.db"));
+    const { items } = await store.overrides.audit({ limit: 100 }, { action: "settings-changed" });
+    await store.close();
+    return items.map(({ actor, way, before, after }) => ({ actor, way, before, after }));
+  };
+  const noted = join(dataDir, `settings/${main.port}.json`);
+  await until(() => existsSync(noted));
+  expect(await trail()).toEqual([]);
+  mkdirSync(join(dataDir, "credentials"));
+  writeFileSync(join(dataDir, "credentials/ipinfo_token"), "token-hidden");
+  await reload(main, 'rate = 5\ntrusted_proxies = ["10.0.0.0/8"]\n');
+  const first = {
+    actor: "SIGHUP",
+    way: "file",
+    before: { ipinfo_token: null, rate: 0, trusted_proxies: [] },
+    after: { ipinfo_token: "changed", rate: 5, trusted_proxies: ["10.0.0.0/8"], host: hostname() },
+  };
+  expect(await trail()).toEqual([first] as never);
+  await reload(main, 'rate = 5\ntrusted_proxies = ["10.0.0.0/8"]\n'); // nothing differs
+  await reload(main, 'rate = 5\ntrusted_proxies = ["10.0.0.0/8"]\nport = 0\n'); // refused
+  expect(await trail()).toHaveLength(1);
+  expect(statSync(noted).mode & 0o777).toBe(0o600);
+  expect(readFileSync(noted, "utf8")).not.toContain("hidden");
+  await main.end();
+  // Another secret and another rate; the flag of before is gone.
+  writeFileSync(join(dataDir, "credentials/ipinfo_token"), "other-hidden");
+  writeFileSync(join(dataDir, "inkling.toml"), "rate = 7\n");
+  const again = async () => {
+    const unset = { INKLING_RATE: "", INKLING_LOG_LEVEL: "", INKLING_WORKERS: "1" };
+    server = new MainProcess({ dataDir, token, env: { ...unset, INKLING_PORT: String(main.port) } });
+    await until(() => server!.events("listening").length > 0);
+  };
+  await again();
+  const second = {
+    actor: "start",
+    way: "file",
+    before: { admin_port: main.adminPort, ipinfo_token: "set", rate: 5, trusted_proxies: ["10.0.0.0/8"] },
+    after: {
+      admin_port: server!.adminPort,
+      ipinfo_token: "changed",
+      rate: 7,
+      trusted_proxies: [],
+      host: hostname(),
+    },
+  };
+  await until(async () => (await trail()).length === 2);
+  expect(await trail()).toEqual([second, first] as never);
+  expect(JSON.stringify(await trail())).not.toContain("hidden");
 });

@@ -414,6 +414,41 @@ describe("the npm package `inkling`, which is not ours", () => {
   });
 });
 
+describe("npm test reads nothing outside the repository", () => {
+  /** Files of `npm run test:data`, which the runner selects by name; what they share; and the runner itself. */
+  const isData = ({ path }: File) =>
+    /\.data(\.test)?\.ts$/.test(path) || /^(test|scripts\/tests)\/data-folders\.m?[jt]s$/.test(path);
+  const isRunner = ({ path }: File) =>
+    path.startsWith("scripts/tests/") || /^test\/(test-runner|rules)\.test\.ts$/.test(path);
+  const isBench = ({ path }: File) => path.startsWith("bench/");
+  const outside = (all: readonly File[]) =>
+    all
+      .filter((file) => isCode(file) && !isData(file) && !isRunner(file) && !isBench(file))
+      .filter(
+        (file) =>
+          importsOf(file).some((specifier) =>
+            /\bdata-folders\.|\.data\.ts$|\bbench\/.*shared-folders\./.test(specifier),
+          ) ||
+          /\bshared\/(?:mirror|vectors)\b|process\.env\.INKLING_(?:MIRROR|VECTORS)/.test(
+            withoutComments(file.text),
+          ),
+      )
+      .map(({ path }) => path);
+
+  test("only data tests use the mirror and the vectors", () => expect(outside(files)).toEqual([]));
+  test.each([
+    ["the folders", 'import { MIRROR } from "./data-folders.ts";'],
+    ["the folders from elsewhere", 'import { VECTORS } from "../../../../test/data-folders.ts";'],
+    ["a target of a data test", 'import { x } from "./mmdb-vectors.data.ts";'],
+    ["the folders of benchmarks", 'import { MIRROR } from "../bench/lib/shared-folders.ts";'],
+    ["a path", 'const mirror = join(ROOT, "../shared/mirror");'],
+    ["a variable", "const mirror = process.env.INKLING_MIRROR;"],
+  ])("another test that uses %s is found", (_, text) => {
+    expect(outside([made("test/a.test.ts", text)])).toEqual(["test/a.test.ts"]);
+    expect(outside([made("test/a.data.test.ts", text)])).toEqual([]);
+  });
+});
+
 describe("no local paths or registries", () => {
   const TRACES: readonly (readonly [what: string, pattern: RegExp])[] = [
     ["a local path", /(?:^|[\s"'`(=:])\/(?:work|home|root|Users|tmp)\/\w/m],

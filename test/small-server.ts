@@ -15,14 +15,17 @@ export interface SmallServer {
   readonly keys: { readonly live: string; readonly test: string };
 }
 
-/** With small release 1. The caller stops it. */
-export async function startSmallServer(options: Partial<ServerOptions> = {}): Promise<SmallServer> {
+/** With small release 1. The caller stops it. @param networks of the keys */
+export async function startSmallServer(
+  options: Partial<ServerOptions> = {},
+  networks: readonly string[] = [],
+): Promise<SmallServer> {
   const dataDir = temporaryFolder();
   smallRelease(dataDir, 1);
   const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
   const store = await openStore(databaseUrl);
   const keyOf = async (mode: "live" | "test") =>
-    (await store.createKey(parseNewKey({ name: mode, mode }, Date.now()))).token;
+    (await store.createKey(parseNewKey({ name: mode, mode, networks }, Date.now()))).token;
   const keys = { live: await keyOf("live"), test: await keyOf("test") };
   await store.close();
   const server = await startServer({

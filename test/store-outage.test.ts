@@ -1,10 +1,12 @@
 // store-outage.test.ts: the database unavailable, silent or shared, and processes that are killed.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { currentName, releaseNames } from "@inkling/release-store";
 import { SQL } from "bun";
+import { runHere } from "../packages/cli/src/program.testing.ts";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
 import { KeyLoader } from "../packages/server/src/keys/key-loader.ts";
 import { Keyring } from "../packages/server/src/keys/keyring.ts";
@@ -12,6 +14,7 @@ import { UsageRecorder } from "../packages/server/src/limits/usage-recorder.ts";
 import { StoreError } from "../packages/server/src/store/error.ts";
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
 import { fetch } from "./checked-fetch.ts";
+import { MainProcess } from "./main-process.ts";
 import { POSTGRES_PASSWORD, Postgres } from "./postgres.ts";
 import { SMALL_NETWORK, smallRelease, temporaryFolder } from "./release.ts";
 import type { Ports } from "./server-process.ts";
@@ -150,6 +153,36 @@ describe("PostgreSQL in the middle of traffic", () => {
     await postgres.start();
     await until(() => keyring.state.loaded);
     expect(keyring.authenticate(`Bearer ${token}`, 0).ok).toBe(true);
+  });
+
+  test("a rollback and a reload while it is away are made, and are in the audit trail once it is back", async () => {
+    const databaseUrl = await postgres.freshDatabase();
+    const main = new MainProcess({ env: { INKLING_DATABASE_URL: databaseUrl, INKLING_RATE: "" } });
+    cleanUps.push(() => main.end());
+    smallRelease(main.dataDir, 2);
+    await main.ready();
+    const [current, before] = releaseNames(main.dataDir);
+    await postgres.stop();
+    cleanUps.push(() => postgres.start().catch(() => {})); // running already, when the test went well
+    await until(() => main.events("database-away").length > 0);
+    const env = { INKLING_DATA_DIR: main.dataDir, INKLING_DATABASE_URL: databaseUrl };
+    const ran = await runHere(["data", "rollback"], { env, cwd: main.dataDir });
+    expect([ran.code, currentName(main.dataDir)]).toEqual([0, before]);
+    writeFileSync(join(main.dataDir, "inkling.toml"), "rate = 7\n");
+    main.child.kill("SIGHUP");
+    await until(() => main.events("settings-reloaded").length > 0);
+    expect(main.events("audit-waits")).toMatchObject([{ action: "settings-changed" }]);
+    await postgres.start();
+    const store = await open(databaseUrl);
+    const trail = async () => (await store.overrides.audit({ limit: 10 })).items;
+    await until(async () => (await trail()).length === 3);
+    expect((await trail()).map(({ way, action }) => `${way} ${action}`)).toEqual([
+      "file settings-changed",
+      "cli release-rolled-back",
+      "file key-made",
+    ]);
+    expect((await trail())[1]).toMatchObject({ before: { current }, after: { current: before } });
+    await until(() => main.events("audit-stored").length > 0);
   });
 
   test("workers that start while it is away have the earlier keys", async () => {

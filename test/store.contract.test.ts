@@ -13,6 +13,7 @@ import { MAX_OVERRIDES } from "../packages/server/src/overrides/override.ts";
 import { overrideJson } from "../packages/server/src/overrides/record.ts";
 import { isAdminToken } from "../packages/server/src/store/admin-token.ts";
 import { adoptKey } from "../packages/server/src/store/adopt-key.ts";
+import { auditJson } from "../packages/server/src/store/audit.ts";
 import { Database } from "../packages/server/src/store/database.ts";
 import type { StoreError } from "../packages/server/src/store/error.ts";
 import { MIGRATIONS, migrate } from "../packages/server/src/store/migrations.ts";
@@ -22,6 +23,7 @@ import { Postgres } from "./postgres.ts";
 import { freshToken } from "./tokens.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");
+const ADA = { actor: "ada", way: "cli" } as const;
 const DAY = "2026-06-01";
 
 interface Backend {
@@ -191,12 +193,12 @@ for (const backend of BACKENDS) {
 
       test("the audit trail has every change, who made it, before and after, and no token", async () => {
         const store = await open();
-        const { key, token } = await store.createKey(wanted(), undefined, "ada");
-        await store.changeKey(key.id, { rate: 5 }, "bob");
-        await store.changeKey(key.id, { rate: 5 }, "bob"); // changes nothing
-        const second = (await store.rotateKey(key.id, NOW, "cy"))!;
-        await store.revokeKey(key.id, "dan");
-        await store.revokeKey(key.id, "dan");
+        const { key, token } = await store.createKey(wanted(), undefined, ADA);
+        await store.changeKey(key.id, { rate: 5 }, { actor: "bob", way: "cli" });
+        await store.changeKey(key.id, { rate: 5 }, { actor: "bob", way: "cli" }); // changes nothing
+        const second = (await store.rotateKey(key.id, NOW, { actor: "cy", way: "cli" }))!;
+        await store.revokeKey(key.id, { actor: "dan", way: "cli" });
+        await store.revokeKey(key.id, { actor: "dan", way: "cli" });
         const { items } = await store.overrides.audit({ limit: 10 });
         expect(items.map(({ actor, action, subject }) => [actor, action, subject])).toEqual([
           ["dan", "key-revoked", key.id],
@@ -422,7 +424,7 @@ for (const backend of BACKENDS) {
       test("a new override is loaded, listed, found and audited", async () => {
         const store = await open();
         const wanted = flagged("81.2.69.142", { expiresAt: NOW + 5 });
-        const [write] = await store.overrides.put([wanted], "ada");
+        const [write] = await store.overrides.put([wanted], ADA);
         expect(write).toMatchObject({ outcome: "added", override: { ...wanted, createdAt: NOW } });
         const { override } = write!;
         expect(override.id).toMatch(/^ovr_[0-9A-Za-z]{16}$/);
@@ -437,6 +439,7 @@ for (const backend of BACKENDS) {
             sequence: 1,
             at: NOW,
             actor: "ada",
+            way: "cli",
             action: "override-added",
             subject: override.id,
             before: undefined,
@@ -447,10 +450,16 @@ for (const backend of BACKENDS) {
 
       test("putting it again changes nothing; a new note or expiry changes it, under the same id", async () => {
         const store = await open();
-        const [first] = await store.overrides.put([flagged("81.2.69.142")], "ada");
-        const [again] = await store.overrides.put([flagged("81.2.69.142", { author: "bob" })], "bob");
+        const [first] = await store.overrides.put([flagged("81.2.69.142")], ADA);
+        const [again] = await store.overrides.put([flagged("81.2.69.142", { author: "bob" })], {
+          actor: "bob",
+          way: "cli",
+        });
         expect(again).toEqual({ override: first!.override, outcome: "unchanged" });
-        const [changed] = await store.overrides.put([flagged("81.2.69.142", { note: "new" })], "bob");
+        const [changed] = await store.overrides.put([flagged("81.2.69.142", { note: "new" })], {
+          actor: "bob",
+          way: "cli",
+        });
         expect(changed).toEqual({ override: { ...first!.override, note: "new" }, outcome: "changed" });
         expect((await store.overrides.load()).overrides).toEqual([changed!.override]);
         const { items } = await store.overrides.audit({ limit: 10 });
@@ -464,16 +473,16 @@ for (const backend of BACKENDS) {
       test("an opposite verdict is refused, and its batch is not written", async () => {
         const store = await open();
         const opposite = { type: "flag", flag: "is_tor_exit", verdict: true } as const;
-        await store.overrides.put([flagged("81.2.69.142")], "ada");
+        await store.overrides.put([flagged("81.2.69.142")], ADA);
         const stamp = await store.overrides.readStamp();
         const wanted = [flagged("81.2.69.143"), flagged("81.2.69.142", { effect: opposite })];
-        const error = await store.overrides.put(wanted, "ada").catch((reason) => reason);
+        const error = await store.overrides.put(wanted, ADA).catch((reason) => reason);
         expect(error).toMatchObject({ name: "OverrideConflictError", code: "CONFLICT", why: "CONTRADICTS" });
         expect(error.message).toContain(
           "81.2.69.142 is_tor_exit=true contradicts 81.2.69.142 is_tor_exit=false",
         );
         const among = [flagged("81.2.69.9"), flagged("81.2.69.9", { effect: opposite })];
-        expect(await codeOf(store.overrides.put(among, "ada"))).toBe("CONFLICT");
+        expect(await codeOf(store.overrides.put(among, ADA))).toBe("CONFLICT");
         expect((await store.overrides.load()).overrides).toHaveLength(1);
         expect((await store.overrides.audit({ limit: 10 })).items).toHaveLength(1);
         expect(await store.overrides.readStamp()).toBe(stamp);
@@ -482,7 +491,7 @@ for (const backend of BACKENDS) {
       test("no contradiction: another flag, another value, a mute, an ended override", async () => {
         const store = await open();
         const opposite = { type: "flag", flag: "is_tor_exit", verdict: true } as const;
-        const [first] = await store.overrides.put([flagged("81.2.69.142")], "ada");
+        const [first] = await store.overrides.put([flagged("81.2.69.142")], ADA);
         await store.overrides.put(
           [
             flagged("81.2.69.142", { effect: { type: "flag", flag: "is_proxy", verdict: true } }),
@@ -490,27 +499,27 @@ for (const backend of BACKENDS) {
             flagged("81.2.69.142", { effect: mute }),
             flagged("81.2.69.142", { effect: { type: "mute", feed: "another" } }),
           ],
-          "ada",
+          ADA,
         );
         expect((await store.overrides.load()).overrides).toHaveLength(5);
-        await store.overrides.remove(first!.override.id, "ada");
+        await store.overrides.remove(first!.override.id, ADA);
         const over = { effect: opposite, expiresAt: NOW + 10 };
-        await store.overrides.put([flagged("81.2.69.142", over)], "ada");
+        await store.overrides.put([flagged("81.2.69.142", over)], ADA);
         clock += 10;
-        const [later] = await store.overrides.put([flagged("81.2.69.142")], "ada");
+        const [later] = await store.overrides.put([flagged("81.2.69.142")], ADA);
         expect(later!.outcome).toBe("added");
         expect((await store.overrides.load()).overrides).toHaveLength(5);
       });
 
       test("removing ends it once; an unknown id is undefined", async () => {
         const store = await open();
-        const [write] = await store.overrides.put([flagged("81.2.69.142")], "ada");
+        const [write] = await store.overrides.put([flagged("81.2.69.142")], ADA);
         const { id } = write!.override;
         clock += 5;
-        expect((await store.overrides.remove(id, "bob"))?.removedAt).toBe(NOW + 5);
+        expect((await store.overrides.remove(id, { actor: "bob", way: "cli" }))?.removedAt).toBe(NOW + 5);
         clock += 5;
-        expect((await store.overrides.remove(id, "bob"))?.removedAt).toBe(NOW + 5);
-        expect(await store.overrides.remove("ovr_nope", "bob")).toBeUndefined();
+        expect((await store.overrides.remove(id, { actor: "bob", way: "cli" }))?.removedAt).toBe(NOW + 5);
+        expect(await store.overrides.remove("ovr_nope", { actor: "bob", way: "cli" })).toBeUndefined();
         expect(await store.overrides.find("ovr_nope")).toBeUndefined();
         expect((await store.overrides.load()).overrides).toEqual([]);
         expect((await store.overrides.list({ limit: 10 }, false)).items).toEqual([]);
@@ -528,7 +537,7 @@ for (const backend of BACKENDS) {
           clock++;
           await store.overrides.put(
             [0, 1, 2].map((i) => flagged(`81.2.69.${10 * round + i}`)),
-            "ada",
+            ADA,
           );
         }
         const seen: number[] = [];
@@ -554,9 +563,9 @@ for (const backend of BACKENDS) {
         const store = await open();
         const keyStamp = await store.readKeyStamp();
         const stamps = [await store.overrides.readStamp()];
-        const [write] = await store.overrides.put([flagged("81.2.69.142")], "ada");
+        const [write] = await store.overrides.put([flagged("81.2.69.142")], ADA);
         stamps.push(await store.overrides.readStamp());
-        await store.overrides.remove(write!.override.id, "ada");
+        await store.overrides.remove(write!.override.id, ADA);
         stamps.push(await store.overrides.readStamp());
         expect(new Set(stamps).size).toBe(3);
         expect((await store.overrides.load()).stamp).toBe(stamps[2]!);
@@ -570,8 +579,8 @@ for (const backend of BACKENDS) {
         await store.changeKey(key.id, { name: "other" });
         await store.rotateKey(key.id, NOW);
         await store.revokeKey(key.id);
-        await store.adminToken.rotate("ada");
-        const entry = { actor: "ada", subject: "release", before: undefined, after: undefined };
+        await store.adminToken.rotate(ADA);
+        const entry = { ...ADA, subject: "release", before: undefined, after: undefined };
         await store.overrides.record({ ...entry, action: "release-pinned" });
         expect((await store.overrides.audit({ limit: 10 })).items).toHaveLength(6);
         expect(await store.overrides.readStamp()).toBe(stamp);
@@ -583,7 +592,7 @@ for (const backend of BACKENDS) {
           Array.from({ length: 30 }, (_, i) =>
             i % 2 === 0
               ? stores[i % 3]!.createKey(wanted({ name: `key ${i}` }))
-              : stores[i % 3]!.overrides.put([flagged(`81.2.69.${i}`)], "ada"),
+              : stores[i % 3]!.overrides.put([flagged(`81.2.69.${i}`)], ADA),
           ),
         );
         const { items } = await stores[0]!.overrides.audit({ limit: 100 });
@@ -593,9 +602,9 @@ for (const backend of BACKENDS) {
       test("the limit is enforced", async () => {
         const store = await open();
         const many = Array.from({ length: MAX_OVERRIDES }, (_, i) => flagged(`9.9.${i >> 8}.${i & 255}`));
-        expect(await store.overrides.put(many, "import")).toHaveLength(MAX_OVERRIDES);
+        expect(await store.overrides.put(many, { actor: "import", way: "cli" })).toHaveLength(MAX_OVERRIDES);
         expect((await store.overrides.load()).overrides).toHaveLength(MAX_OVERRIDES);
-        expect(await codeOf(store.overrides.put([flagged("81.2.69.142")], "ada"))).toBe("CONFLICT");
+        expect(await codeOf(store.overrides.put([flagged("81.2.69.142")], ADA))).toBe("CONFLICT");
         expect((await store.overrides.audit({ limit: 1 })).items[0]?.sequence).toBe(MAX_OVERRIDES);
       });
 
@@ -611,7 +620,7 @@ for (const backend of BACKENDS) {
                       effect: { type: "flag", flag: "is_proxy", verdict: i === 0 },
                     }),
                   ],
-                  "ada",
+                  ADA,
                 ),
               ),
             ),
@@ -627,12 +636,14 @@ for (const backend of BACKENDS) {
       test("is created once, also by two processes at the same time; rotation ends the previous one", async () => {
         const stores = [await open(), await open()];
         expect(await stores[0]!.adminToken.hash()).toBeUndefined();
-        const made = await Promise.all(stores.map((store) => store.adminToken.create("up")));
+        const made = await Promise.all(
+          stores.map((store) => store.adminToken.create({ actor: "up", way: "cli" })),
+        );
         const tokens = made.filter((token) => token !== undefined);
         expect(tokens).toHaveLength(1);
         expect(isAdminToken(tokens[0]!)).toBe(true);
         expect(await stores[1]!.adminToken.hash()).toBe(hashToken(tokens[0]!));
-        const next = await stores[1]!.adminToken.rotate("ada");
+        const next = await stores[1]!.adminToken.rotate(ADA);
         expect(await stores[0]!.adminToken.hash()).toBe(hashToken(next));
         const { items } = await stores[0]!.overrides.audit({ limit: 10 });
         expect(items.map(({ actor, action }) => `${actor} ${action}`)).toEqual([
@@ -672,6 +683,22 @@ for (const backend of BACKENDS) {
         expect(rows(await store.listKeys())).toEqual(rows([key]));
         expect((await store.overrides.load()).overrides).toEqual([]);
         expect(await store.adminToken.hash()).toBeUndefined();
+      });
+
+      test("entries of versions that recorded no way are kept, their way unknown", async () => {
+        const database = new Database(address);
+        await migrate(database, NOW, MIGRATIONS.slice(0, 6));
+        const old = { sequence: 1, at: NOW, actor: "ada", action: "key-made", subject: "key_old" };
+        await database.run((sql) => sql`INSERT INTO inkling_audit ${sql(old)}`);
+        await database.close();
+        const store = await open();
+        await store.adminToken.create(ADA);
+        const { items } = await store.overrides.audit({ limit: 10 });
+        expect(items.map(({ action, way }) => [action, way])).toEqual([
+          ["admin-token-made", "cli"],
+          ["key-made", undefined],
+        ]);
+        expect(auditJson(items[1]!).way).toBeNull();
       });
 
       test("a running process of the previous version continues when a later one adds columns", async () => {

@@ -4,10 +4,12 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { findTests, groupTests, SLOWEST } from "../scripts/tests/files.mjs";
+import { dataFolder } from "../scripts/tests/data-folders.mjs";
+import { findTests, groupTests, isDataTest, SLOWEST } from "../scripts/tests/files.mjs";
 import { bunJob } from "../scripts/tests/jobs.mjs";
 import { readJunit } from "../scripts/tests/junit.mjs";
 import { report } from "../scripts/tests/report.mjs";
+import { mountsIn, unmountAll } from "./mounts.ts";
 
 const ROOT = resolve(import.meta.dir, "..");
 const root = mkdtempSync(join(tmpdir(), "inkling-runner-"));
@@ -85,15 +87,117 @@ describe("a process of bun test", () => {
   });
 });
 
+describe("a clean-up that fails", () => {
+  const mounts = Bun.spawnSync(["unshare", "--mount", "true"]).success; // only root may mount
+  test.if(mounts)("is a failure beside the results of the file, which are all reported", async () => {
+    const file = write(
+      "leaves-a-mount",
+      `test("x", () => {
+        const folder = require("node:fs").mkdtempSync(process.env.TMPDIR + "/netns-");
+        expect(Bun.spawnSync(["mount", "-t", "tmpfs", "tmpfs", folder]).success).toBe(true);
+      });
+      test("y", () => { expect("a").toBe("b"); });`,
+    );
+    try {
+      const { passed, failures } = await run([file]);
+      expect([passed, failures.map(({ name }) => name)]).toEqual([1, ["y", "(clean-up)"]]);
+      expect(failures[1]).toMatchObject({
+        file,
+        message: expect.stringMatching(/could not be removed: .*EBUSY/),
+      });
+    } finally {
+      expect(mountsIn(root)).toHaveLength(1);
+      unmountAll(root);
+    }
+  });
+
+  test("of one job, or a job that cannot run, hides no other job's results", async () => {
+    const script = `
+      import { runJobs } from ${JSON.stringify(join(ROOT, "scripts/tests/run.mjs"))};
+      const fine = { name: "fine", run: async () => ({ passed: 3, failures: [], skipped: ["s"] }) };
+      const broken = { name: "broken", run: async () => { throw new Error("EBUSY: resource busy or locked"); } };
+      process.exitCode = await runJobs([broken, fine], { parallel: 1, parts: [] });`;
+    const child = Bun.spawn(["node", "--input-type=module", "--eval", script], {
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const text = await new Response(child.stdout).text();
+    expect(await child.exited).toBe(1);
+    expect(text).toContain("FAILED broken");
+    expect(text).toContain("EBUSY: resource busy or locked");
+    expect(text).toEndWith("\nskipped: s\n3 passed, 1 failed, 1 skipped\n");
+  });
+});
+
+describe("npm run test:data", () => {
+  const runData = async (env: Record<string, string>) => {
+    const { INKLING_MIRROR: _, INKLING_VECTORS: __, ...others } = process.env;
+    const script = join(ROOT, "scripts/test.mjs");
+    const child = Bun.spawn(["node", script, "--data", "psl"], {
+      env: { ...others, ...env },
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    return { code: await child.exited, error: await new Response(child.stderr).text() };
+  };
+  const nowhere = join(root, "nowhere");
+  const file = join(root, "a-file");
+  writeFileSync(file, "");
+  test.each([
+    ["without INKLING_MIRROR", {}, /needs INKLING_MIRROR, a folder with .+: it is not set\nhint: /],
+    ["without INKLING_VECTORS", { INKLING_MIRROR: root }, /needs INKLING_VECTORS, .+: it is not set/],
+    [
+      "with a folder that does not exist",
+      { INKLING_MIRROR: nowhere },
+      /INKLING_MIRROR, .+nowhere does not exist/,
+    ],
+    [
+      "with a file",
+      { INKLING_MIRROR: root, INKLING_VECTORS: file },
+      /INKLING_VECTORS, .+a-file is not a folder/,
+    ],
+  ])("fails %s", async (_, env, message) => {
+    const { code, error } = await runData(env);
+    expect(code).toBe(2);
+    expect(error).toMatch(message);
+  });
+  test("takes a folder that exists", () => {
+    expect(dataFolder("INKLING_MIRROR", { INKLING_MIRROR: root })).toBe(root);
+  });
+  test("and only it, gives its tests the folders", async () => {
+    const body = 'test("x", () => { expect(process.env.INKLING_MIRROR).toBeUndefined(); });';
+    process.env.INKLING_MIRROR = root;
+    try {
+      const files = [write("has-no-mirror", body)];
+      expect(await run(files)).toMatchObject({ passed: 1, failures: [] });
+      process.env.INKLING_VECTORS = root;
+      const data = await bunJob(files, { root, temp: root, data: true }).run();
+      expect(data.failures).toHaveLength(1);
+    } finally {
+      delete process.env.INKLING_MIRROR;
+      delete process.env.INKLING_VECTORS;
+    }
+  });
+});
+
 describe("the files", () => {
   const all = findTests(ROOT);
-  test("are all in one group each", () => {
+  test("are all in one group each, of npm test or of npm run test:data", () => {
     expect(all.length).toBeGreaterThan(100);
     const grouped = groupTests(ROOT, { unit: false, parts: [] }).flat();
-    expect(grouped.sort()).toEqual(all.sort());
+    const ofData = groupTests(ROOT, { unit: false, data: true, parts: [] }).flat();
+    expect([...grouped, ...ofData].sort()).toEqual(all.sort());
+    expect(grouped.filter(isDataTest)).toEqual([]);
+    expect(ofData.filter((path) => !isDataTest(path))).toEqual([]);
+    expect(ofData.length).toBeGreaterThan(10);
   });
   test("that are known to be slow exist, and come first", () => {
     const groups = groupTests(ROOT, { unit: false, parts: [] });
+    const ofData = groupTests(ROOT, { unit: false, data: true, parts: [] });
+    expect(ofData.slice(0, 2)).toEqual([
+      ["test/evidence.data.test.ts"],
+      ["packages/compiler/src/policy/reputation.data.test.ts"],
+    ]);
     const isSlow = groups.map(
       (group) => group.length === 1 && SLOWEST.some((name) => group[0]!.endsWith(name)),
     );

@@ -119,7 +119,7 @@ class Inkling {
     follow(this.up.stdout, "out");
     follow(this.up.stderr, "err");
     await this.until("it served", () => this.out.includes("Ctrl-C stops."));
-    return /ink_live_\w+/.exec(this.out)![0];
+    return /ink_live_\w+/.exec(readFileSync(join(this.dataDir, "first-keys.txt"), "utf8"))![0];
   }
 
   /** Waits for a state of things; fails with what was written when the process ends before. */

@@ -4,7 +4,7 @@
 // packages, the lists from the mirror (release.ts).
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fetch } from "./checked-fetch.ts";
@@ -102,6 +102,7 @@ function descendants(pid: number): number[] {
 
 let live = "";
 let sandbox = "";
+let admin = "";
 
 describe("a build that is cut short", () => {
   test("killed, it leaves nothing half-published", async () => {
@@ -134,29 +135,34 @@ describe("the first run", () => {
     await untilServing(up);
   });
 
-  test("prints two keys, once", () => {
-    live = /^ {2}live +(ink_live_\w+)$/m.exec(up.out)?.[1] ?? "";
-    sandbox = /^ {2}sandbox +(ink_test_\w+)/m.exec(up.out)?.[1] ?? "";
+  test("names a file for the owner alone with keys and token, where its output is no terminal", () => {
+    const path = join(dataDir, "first-keys.txt");
+    expect(up.out).toContain(` in ${path}, `);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    const text = readFileSync(path, "utf8");
+    live = /^ {2}live +(ink_live_\w+)$/m.exec(text)?.[1] ?? "";
+    sandbox = /^ {2}sandbox +(ink_test_\w+)$/m.exec(text)?.[1] ?? "";
+    admin = /^ {2}admin +(ink_admin_\w+)$/m.exec(text)?.[1] ?? "";
+    expect(up.out + up.err).not.toMatch(/ink_(live|test|admin)_\w/);
     expect([live.length, sandbox.length]).toEqual([48, 48]);
   });
 
-  test("prints an admin token that the admin API takes", async () => {
+  test("has created an admin token that the admin API takes", async () => {
     const console = /console on (http:\/\/\S+)/.exec(up.out)![1]!;
-    const [, token] = /admin token.*\n {2}(ink_admin_\w+)$/m.exec(up.out) ?? [];
     const base = `${console}admin/v1/overrides`;
     const get = (authorization: string) => fetch(base, { headers: { Authorization: authorization } });
     expect(await (await fetch(console)).text()).toContain("<title>Inkling console</title>");
-    expect((await get(`Bearer ${token}`)).status).toBe(200);
+    expect((await get(`Bearer ${admin}`)).status).toBe(200);
     expect((await get(`Bearer ${live}`)).status).toBe(403);
   });
 
   test("prints three curl lines whose answers are interesting", async () => {
-    const lines = [...up.out.matchAll(/^ {2}curl -H "Authorization: Bearer (\w+)" (\S+)\n {4}# (.+)$/gm)];
+    const lines = [...up.out.matchAll(/^ {2}curl -H "Authorization: Bearer \$KEY" (\S+)\n {4}# (.+)$/gm)];
     expect(lines).toHaveLength(3);
     // biome-ignore lint/suspicious/noExplicitAny: JSON
     const bodies: any[] = [];
-    for (const [, key, url] of lines) {
-      const answer = await fetch(url!, { headers: { Authorization: `Bearer ${key}` } });
+    for (const [, url] of lines) {
+      const answer = await fetch(url!, { headers: { Authorization: `Bearer ${live}` } });
       expect(answer.status).toBe(200);
       bodies.push(await answer.json());
     }

@@ -241,7 +241,7 @@ linux("several workers", () => {
             expiresAt: undefined,
           } as never,
         ],
-        "test",
+        { actor: "test", way: "cli" },
       ),
     );
     await server.everywhere(

@@ -16,11 +16,11 @@ import {
   type SegmentKind,
 } from "@inkling/engine";
 import { DATA_FOLDER } from "@inkling/release-store";
-import { MIRROR } from "../../test/shared.ts";
 import { MmdbRecords } from "./compiler.ts";
 import { output } from "./proc.ts";
 import { networkIpv6, publicIpv4 } from "./random.ts";
 import { type Checkout, log } from "./record.ts";
+import { MIRROR } from "./shared-folders.ts";
 import { median } from "./stats.ts";
 
 export const ROOT = resolve(import.meta.dir, "../..");

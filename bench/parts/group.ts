@@ -164,7 +164,7 @@ async function measureChanges(
       );
       const path = `/v1/ip-intel/reputation/${value}`;
       return {
-        make: () => opened.overrides.put([wanted], "bench"),
+        make: () => opened.overrides.put([wanted], { actor: "bench", way: "cli" }),
         isSeen: async (host: Host) => {
           const { body } = await lookUpAt(host, path, bearer(watcher.token));
           return JSON.parse(body).is_abuser === true;

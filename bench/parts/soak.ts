@@ -95,7 +95,7 @@ class Beside {
     const effect = { type: "flag", flag: "disposable", verdict: true } as const;
     const target = { kind: "domain", value: OVERRIDDEN } as const;
     const wanted = { ...target, effect, note: `soak ${turn}`, author: "bench", expiresAt: undefined };
-    const [written] = await this.overrides.put([wanted], "bench");
+    const [written] = await this.overrides.put([wanted], { actor: "bench", way: "cli" });
     const isSet = async () => {
       this.lookups++;
       return (await this.send(`${MAIL}/a@${OVERRIDDEN}`, 200)).includes('"disposable":true');
@@ -105,7 +105,7 @@ class Beside {
       if (tries >= 100) break;
       await Bun.sleep(100);
     }
-    await this.overrides.remove(written!.override.id, "bench");
+    await this.overrides.remove(written!.override.id, { actor: "bench", way: "cli" });
   }
 }
 

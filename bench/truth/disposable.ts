@@ -10,7 +10,6 @@ import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { suggestDomain, walkUp } from "@inkling/engine";
-import { MIRROR, VECTORS } from "../../test/shared.ts";
 import {
   type DomainClaims,
   type DomainSubject,
@@ -22,6 +21,7 @@ import {
   weightOf,
 } from "../lib/compiler.ts";
 import { ROOT } from "../lib/data.ts";
+import { MIRROR, VECTORS } from "../lib/shared-folders.ts";
 import { count, share, type TruthRow } from "./row.ts";
 
 const COMPILER = join(ROOT, "packages/compiler");

@@ -6,7 +6,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type LoadedRelease, parsePrefix, unwrapIpv4 } from "@inkling/engine";
-import { VECTORS } from "../../test/shared.ts";
+import { VECTORS } from "../lib/shared-folders.ts";
 import { count, type TruthRow } from "./row.ts";
 
 /** The file, what it is, and the feed that has the same list, where one does. */

@@ -17,7 +17,7 @@ import {
   type Prefix,
   parsePrefix,
 } from "@inkling/engine";
-import { MIRROR, VECTORS } from "../../test/shared.ts";
+import { MIRROR, VECTORS } from "../lib/shared-folders.ts";
 import { count, share, type TruthRow } from "./row.ts";
 
 interface Network {

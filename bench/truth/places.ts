@@ -6,8 +6,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type IpSegment, type LoadedRelease, parseIp, prefixContains, unwrapIpv4 } from "@inkling/engine";
-import { MIRROR } from "../../test/shared.ts";
 import { distanceKm, FEEDS, parseGeofeed } from "../lib/compiler.ts";
+import { MIRROR } from "../lib/shared-folders.ts";
 import { count, share, type TruthRow } from "./row.ts";
 
 interface Answer {

@@ -6,6 +6,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:
 import { join } from "node:path";
 import { findBun } from "../../packages/cli/bin/launch.mjs";
 import { ROOT } from "../install.mjs";
+import { DATA_VARIABLES, dataFolder } from "./data-folders.mjs";
 import { groupTests } from "./files.mjs";
 import { readJunit } from "./junit.mjs";
 import { binary, runProcess } from "./process.mjs";
@@ -42,20 +43,24 @@ function checkJob(name, tool, args) {
 /**
  * One process of `bun test`. After a crash each file of a group runs again by itself, to find the one at fault.
  * @param {string[]} files
- * @param {{ root?: string, temp: string, full?: boolean, fuzz?: number, minutes?: number }} options
+ * @param {{ root?: string, temp: string, data?: boolean, full?: boolean, fuzz?: number, minutes?: number }} options
  */
-export function bunJob(files, { root = ROOT, temp, full = false, fuzz, minutes = FILE_MINUTES }) {
+export function bunJob(
+  files,
+  { root = ROOT, temp, data = false, full = false, fuzz, minutes = FILE_MINUTES },
+) {
   const name = files.length === 1 ? files[0] : `${files[0]} and ${files.length - 1} more`;
   const runFiles = async (group) => {
     const report = join(temp, `${group[0].replaceAll("/", "_")}.${group.length}.xml`);
     const args = ["test", ...group.map((file) => `./${file}`)];
     args.push(`--timeout=${TEST_MINUTES * 60_000}`, "--reporter=junit", `--reporter-outfile=${report}`);
-    const { problem, output } = await withFolder(temp, (folder) =>
+    const { problem, output, left } = await withFolder(temp, (folder) =>
       runProcess(findBun(), args, {
         cwd: root,
         minutes: minutes * (full ? FULL_FACTOR : 1) + (fuzz ?? 0) * MOST_FUZZERS,
         env: {
           TMPDIR: folder,
+          ...dataVariables(data),
           ...(full && { INKLING_TEST_FULL: "1" }),
           ...(fuzz !== undefined && { INKLING_FUZZ_MINUTES: String(fuzz) }),
         },
@@ -68,6 +73,10 @@ export function bunJob(files, { root = ROOT, temp, full = false, fuzz, minutes =
     if (problem && results.failures.length === 0)
       results.failures.push(
         failure(group.join(" "), "(outside of the tests)", `${lastLines(output)}\n${problem}`),
+      );
+    if (left)
+      results.failures.push(
+        failure(group.join(" "), "(clean-up)", `its temporary folder could not be removed: ${left}`),
       );
     return { results, crashed: results.files.size === 0 };
   };
@@ -82,6 +91,11 @@ export function bunJob(files, { root = ROOT, temp, full = false, fuzz, minutes =
       return results;
     },
   };
+}
+
+/** The folders of data for data tests; no other test gets them, so that it is the same with and without the folders. */
+function dataVariables(data) {
+  return Object.fromEntries(DATA_VARIABLES.map((name) => [name, data ? dataFolder(name) : undefined]));
 }
 
 /** A package's own tests, compiled, on the Node that runs this. */
@@ -113,9 +127,10 @@ function nodeJob(name, temp) {
 }
 
 /** @returns {Job[]} in the order in which they begin */
-export function makeJobs({ unit, full, fuzz, parts, temp }) {
-  const tests = groupTests(ROOT, { unit, parts }).map((files) => bunJob(files, { temp, full, fuzz }));
-  if (unit || parts.length > 0) return tests;
+export function makeJobs({ unit, data, full, fuzz, parts, temp }) {
+  const groups = groupTests(ROOT, { unit, data, parts });
+  const tests = groups.map((files) => bunJob(files, { temp, data, full, fuzz }));
+  if (unit || data || parts.length > 0) return tests;
   const checks = [
     checkJob("biome check", "biome", ["check", "."]),
     checkJob("types", "tsc", ["-p", "."]),
@@ -128,16 +143,24 @@ export function makeJobs({ unit, full, fuzz, parts, temp }) {
 }
 
 /**
- * Runs `use` with a folder for temporary files, which goes away: bun test runs no exit handlers, a killed one no code.
- * Everybody may look through it, for PostgreSQL runs as another user when the tests run as root.
+ * Runs `use` with a folder for temporary files, which is then removed: bun test runs no exit handlers, a killed one no
+ * code. Everybody may look through it, for PostgreSQL runs as another user when the tests run as root.
+ * @returns what `use` returns, and in `left` why the folder could not be removed: something in it may be mounted
  */
 async function withFolder(temp, use) {
   const folder = mkdtempSync(join(temp, "tmp-"));
   chmodSync(folder, 0o711);
+  const result = await use(folder);
+  return { ...result, left: removeFolder(folder) };
+}
+
+/** @returns {string | undefined} why it could not be removed */
+export function removeFolder(folder) {
   try {
-    return await use(folder);
-  } finally {
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    return undefined;
+  } catch (error) {
+    return error.message;
   }
 }
 

@@ -169,6 +169,7 @@ export const TOR_EXIT = {
   release: "0123456789ab",
   missing: [],
   partial: [],
+  ages: [{ answer: "is_tor_exit", feed: "tor-onionoo", seconds: 93 * 86_400 }],
   answers: [
     {
       value: "185.220.101.1",

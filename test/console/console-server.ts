@@ -23,7 +23,7 @@ export interface ConsoleServer {
 export async function startConsole(dataDir: string): Promise<ConsoleServer> {
   const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
   const store = await openStore(databaseUrl);
-  const token = (await store.adminToken.create("test"))!; // a new database has no token
+  const token = (await store.adminToken.create({ actor: "test", way: "cli" }))!; // a new database has no token
   await store.close();
   const files = await openConsole();
   const server = await startServer({

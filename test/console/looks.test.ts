@@ -192,10 +192,19 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await page.getByLabel("Reason").fill("a partner's network, until the end of the year");
     await page.getByRole("button", { name: "Add", exact: true }).click();
     await page.getByRole("button", { name: /^Remove the override/ }).waitFor();
-    await page.getByText("before, after").first().click();
     await look("overrides");
     await confirm(page, /^Remove the override/, "Remove");
     await page.getByText("No overrides").waitFor();
+  });
+
+  test("audit", async () => {
+    await go("audit");
+    await page.getByRole("table").waitFor();
+    await page.getByText("before, after").first().click();
+    await look("audit");
+    await page.getByLabel("Way").selectOption("file");
+    await page.getByText("No change matches.").waitFor();
+    await look("audit-filtered");
   });
 
   test("loading, and a server that does not answer", async () => {
@@ -223,6 +232,7 @@ describe("without data", () => {
     ["keys", "keys", "No keys yet"],
     ["traffic", "traffic", "No data yet: the first minute since the start is not over."],
     ["overrides", "overrides", "No overrides: feeds alone decide."],
+    ["audit", "audit", "before, after"],
     ["address", "lookup/81.2.69.142", "The server has no release"],
     ["list", "lookup/81.2.69.142%20someone@mailinator.com", "no release"],
   ];

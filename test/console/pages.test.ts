@@ -159,7 +159,6 @@ describe("lookup", () => {
     await confirm(page, "Remove the override of 81.2.69.142", "Remove");
     await waitForMessage(page, "Override removed.");
     await page.getByText("No overrides: feeds alone decide.").waitFor();
-    expect(await textOf(page)).toContain("override removed");
     expect(await focusedText(page)).toBe("Overrides"); // the button is gone
   });
 
@@ -496,8 +495,9 @@ describe("data", () => {
   });
 
   test("an update is followed to its end, through a time without answers", async () => {
-    const last = { at: "2026-01-01T00:00:00.000Z", seconds: 12.3, published: true, held: null };
+    const last = { at: "2026-01-01T00:00:00.000Z", seconds: 12.3, published: true, failed: [], held: null };
     const held = { why: "it flags too much", hint: "accept it" };
+    const failed = ["ipsum-3", "fastly", "bingbot", "akamai", "free-mail"];
     const steps = [
       { running: false, asked: true, last: null },
       { running: true, asked: false, last: null },
@@ -505,6 +505,8 @@ describe("data", () => {
       { running: false, asked: false, last },
       { running: false, asked: true, last },
       { running: false, asked: false, last: { ...last, published: false, held } },
+      { running: false, asked: true, last },
+      { running: false, asked: false, last: { ...last, published: false, failed } },
     ];
     await page.route("**/admin/v1/data/update", (route) => {
       const json = steps.shift();
@@ -525,7 +527,31 @@ describe("data", () => {
     await page.getByText("An update starts soon").waitFor();
     await page.clock.fastForward(2_000);
     await waitForMessage(page, "the new release is held: it flags too much (accept it).");
+    await button("Update now").click();
+    await page.getByText("An update starts soon").waitFor();
+    await page.clock.fastForward(2_000);
+    await waitForMessage(page, "nothing new; 5 feeds failed: ipsum-3, fastly, bingbot and 2 more.");
     await page.unroute("**/admin/v1/data/update");
+  });
+
+  test("the age of the data: in the frame, on the page, and of a lookup only what is behind it", async () => {
+    const age = (answer: string, days: number) => ({ answer, feed: "x", seconds: days * 86_400 });
+    const ages = [age("is_proxy", 3), age("disposable", 278)];
+    await page.route("**/admin/v1/data", async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...(await response.json()), ages } });
+    });
+    await go("data");
+    await page.reload();
+    await page.getByText("Age of its data: is_proxy 3 days, disposable 278 days.").waitFor();
+    expect(await page.locator("header, nav, footer").allInnerTexts()).toEqual(
+      expect.arrayContaining([expect.stringMatching(/built .*; oldest data: 278 days/)]),
+    );
+    await page.unroute("**/admin/v1/data");
+    await page.route("**/admin/v1/lookup", (route) => route.fulfill({ json: { ...TOR_EXIT, ages } }));
+    await go("lookup/185.220.101.1");
+    await page.getByText("Age of this data: is_proxy 3 days.").waitFor();
+    await page.unroute("**/admin/v1/lookup");
   });
 
   test("a page that is out of date changes nothing", async () => {
@@ -620,6 +646,74 @@ describe("keys", () => {
     await go("keys/key_none");
     await page.getByRole("alert").waitFor();
     expect(await textOf(page)).toContain("search the server's log");
+  });
+});
+
+describe("audit", () => {
+  const rows = async () => {
+    await page.locator("main .loading").waitFor({ state: "detached" });
+    const cells = page.locator("tbody tr");
+    return (await cells.allInnerTexts()).map((text) => text.replace(/\s+/g, " "));
+  };
+  const choose = (label: string, value: string) => page.getByLabel(label).selectOption(value);
+  const type = async (label: string, text: string) => {
+    await page.getByLabel(label).fill(text);
+    await page.keyboard.press("Enter");
+  };
+
+  beforeAll(async () => {
+    const headers = { Authorization: `Bearer ${server.token}`, "Inkling-Author": "carol" };
+    for (let n = 0; n < 60; n++) {
+      const body = JSON.stringify({ value: `192.88.20.${n}`, flag: "is_proxy", verdict: false, note: "x" });
+      const url = `${server.origin}/admin/v1/overrides`;
+      const response = await fetch(url, { method: "POST", headers, body });
+      const { id } = (await response.json()) as { id: string };
+      await (await fetch(`${url}/${id}`, { method: "DELETE", headers })).text();
+    }
+  });
+
+  test("who, way, action, subject with its name, before and after", async () => {
+    await go("audit");
+    await page.getByRole("table").waitFor();
+    expect((await rows())[0]).toMatch(
+      /carol admin API override removed ovr_\w{16} ?192\.88\.20\.59 before, after/,
+    );
+    await page.getByText("before, after").first().click();
+    expect(await page.locator("main pre").first().innerText()).toContain('"value": "192.88.20.59"');
+  });
+
+  test("filters, each by itself and together; focus stays", async () => {
+    await go("audit");
+    await choose("Action", "admin-token-made");
+    await until(async () => (await rows()).length === 1);
+    expect((await rows())[0]).toContain("test command line admin token created");
+    await choose("Way", "api");
+    await page.getByText("No change matches.").waitFor();
+    await choose("Action", "override-added");
+    await type("Who", "carol");
+    await until(async () => (await rows()).length === 50);
+    const id = /ovr_\w{16}/.exec((await rows())[7]!)![0];
+    await type("Subject", id);
+    await until(async () => (await rows()).length === 1);
+    expect((await rows())[0]).toContain(id);
+    expect(await page.evaluate("document.activeElement.tagName")).toBe("INPUT");
+    await choose("Time", "1");
+    await until(async () => (await rows()).length === 1);
+    await type("Who", "nobody");
+    await page.getByText("No change matches.").waitFor();
+  });
+
+  test("older entries, page by page", async () => {
+    await go("data");
+    await go("audit");
+    await type("Who", "carol");
+    await until(async () => (await rows()).length === 50);
+    for (const shown of [100, 120]) {
+      await button("Show older").click();
+      await until(async () => (await rows()).length === shown);
+    }
+    expect(await button("Show older").count()).toBe(0);
+    expect(new Set(await rows()).size).toBe(120);
   });
 });
 
@@ -791,7 +885,7 @@ describe("frame", () => {
     await button("Create key").click();
     await page.getByRole("link", { name: "Open this key" }).click();
     await page.getByRole("heading", { name: hostile }).waitFor();
-    await go("overrides");
+    await go("audit");
     await page.getByRole("table").getByText(hostile).first().waitFor();
     expect(await page.locator("main img, main b").count()).toBe(0);
     expect(await page.evaluate("globalThis.ran")).toBeUndefined();

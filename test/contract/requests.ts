@@ -72,6 +72,7 @@ function addresses(): Request[] {
       get(`${path}/me`, { headers: [`X-Forwarded-For: ${list}`], server: "serve" }),
       get(`${path}/81.2.69.142`, { headers: [`X-Forwarded-For: ${list}`], key: "elsewhere" }),
     ]),
+    get(`${path}/81.2.69.142`, { headers: ["X-Forwarded-For: 127.0.0.9"], key: "here" }),
     get(`${path}/me`, { headers: ["X-Forwarded-For: 81.2.69.10", "X-Forwarded-For: 10.0.0.1"] }),
     get(`${path}/me${EVIDENCE}`, { headers: ["X-Forwarded-For: 81.2.69.10"] }),
     get(`${path}/me`),

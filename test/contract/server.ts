@@ -80,7 +80,12 @@ async function main(folder: string, executable?: string): Promise<Started> {
       now: () => new Date(NOW),
       emit: () => {},
       chance: () => 0.5,
-      feeds: FEEDS.map(({ seed: _, ...feed }) => ({ ...feed, entries: { least: 0, most: 100_000 } })),
+      // No list expires: the databases were made two months before NOW.
+      feeds: FEEDS.map(({ seed: _, age, ...feed }) => ({
+        ...feed,
+        age: { ...age, dropHours: Number.POSITIVE_INFINITY },
+        entries: { least: 0, most: 100_000 },
+      })),
     });
     return dataDir;
   }
@@ -130,7 +135,7 @@ async function main(folder: string, executable?: string): Promise<Started> {
       if (name === "revoked") await store.revokeKey(issued.key.id);
       if (name === "rotated") await store.rotateKey(issued.key.id, NOW - 1);
     }
-    const adminToken = await store.adminToken.create("contract");
+    const adminToken = await store.adminToken.create({ actor: "contract", way: "cli" });
     await store.close();
     let ports: { readonly port: number; readonly adminPort: number };
     if (executable === undefined || !existsSync(join(dataDir, "current"))) {

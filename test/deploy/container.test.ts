@@ -30,6 +30,7 @@ const isCommand = (args: readonly string[]) =>
 
 interface Service {
   readonly image: string;
+  readonly profiles?: readonly string[];
   readonly command?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   readonly ports?: readonly string[];
@@ -47,7 +48,7 @@ interface Compose {
 describe("the Dockerfile names what there is", () => {
   test("settings, ports, commands", () => {
     const settings = DOCKERFILE.match(/\bINKLING_\w+(?==)/g)!;
-    expect(settings).toEqual(["INKLING_HOST", "INKLING_ADMIN_HOST", "INKLING_DATA_DIR"]);
+    expect(settings).toEqual(["INKLING_HOST", "INKLING_DRAIN_SECONDS", "INKLING_DATA_DIR"]); // the admin listener stays on loopback
     expect(settings.filter((name) => !VARIABLES.has(name))).toEqual([]);
     const ports: readonly unknown[] = /^EXPOSE (.*)$/m.exec(DOCKERFILE)![1]!.split(" ").map(Number);
     expect(ports).toEqual([SETTINGS.port.fallback, SETTINGS.adminPort.fallback]);
@@ -88,6 +89,11 @@ describe("compose.yaml names what there is", () => {
       const [, program, ...args] = healthcheck?.test ?? ["CMD", "inkling", "health"];
       expect([program, isCommand(args)]).toEqual(["inkling", true]);
     }
+    // Loopback unless the operator says otherwise; Prometheus, which needs more, starts only with its profile.
+    expect(services.server!.environment!.INKLING_ADMIN_HOST).toMatch(
+      /^\$\{INKLING_ADMIN_HOST:-127\.0\.0\.1\}$/,
+    );
+    expect(services.prometheus!.profiles).toEqual(["metrics"]);
     expect(services.server!.environment!.INKLING_DATABASE_URL).toEndWith("@postgres/inkling");
   });
 

@@ -1,6 +1,7 @@
 // debian.test.ts: the Debian packages: true of the unit, the program and the documentation; installed, upgraded, removed
-// and purged in a Debian of their own, with a systemctl that writes down how it was called; and with systemd as PID 1,
-// which starts, reloads, watches and confines the server as the unit says.
+// and purged in every order on a copy of this machine's system; in a Debian of their own, with a systemctl that writes
+// down how it was called; and with systemd as PID 1, which starts, reloads, watches and confines the server as the unit
+// says.
 
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import {
@@ -121,11 +122,116 @@ describe("the packages", () => {
   });
 });
 
+const isRoot = process.platform === "linux" && process.getuid?.() === 0;
+
 const ENVIRONMENT = [
   "DEBIAN_FRONTEND=noninteractive",
   "INKLING_OFFLINE=1",
   "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
 ];
+
+/** Where the packages are installed: the system of this machine, whose changes are gone with the namespace. */
+const OVERLAY = `
+  mount -t tmpfs tmpfs "$1"
+  mkdir "$1/upper" "$1/work" "$1/root"
+  mount -t overlay overlay -o lowerdir=/,upperdir="$1/upper",workdir="$1/work" "$1/root"
+  mount --rbind /dev "$1/root/dev"
+  mkdir -p "$1/root/srv"
+  [ -z "$2" ] || cp "$2"/*.deb "$1/root/srv/"
+  exec chroot "$1/root" bash -euc "$3"`;
+const inOverlay = (script: string, packages = ""): readonly string[] => [
+  ...[
+    "env",
+    "-i",
+    ...ENVIRONMENT,
+    "unshare",
+    "--mount",
+    "sh",
+    "-euc",
+    OVERLAY,
+    "sh",
+    temporaryFolder(),
+    packages,
+    script,
+  ],
+];
+const isDebian = () =>
+  Bun.which("unshare") !== null &&
+  Bun.spawnSync([...inOverlay("dpkg-query --show init-system-helpers && ! getent passwd inkling")]).success;
+
+describe("in every order of installation, upgrade, removal and purge", () => {
+  /** Two revisions whose program answers if its user can read the secrets. */
+  async function packTwo(): Promise<string> {
+    const program = temporaryFolder();
+    mkdirSync(join(program, "seeds"));
+    const script = `#!/bin/sh
+ls /etc/inkling/credentials && cat /etc/inkling/credentials/* && echo answered
+exit
+\0GLIBC_2.17`;
+    writeFileSync(join(program, "inkling"), script);
+    writeFileSync(join(program, "LICENSES.txt"), "");
+    const out = temporaryFolder();
+    for (const revision of [1, 2])
+      await pack({ program, architecture: "amd64", revision, time: new Date(0) }, out);
+    return out;
+  }
+  let packed: Promise<string> | undefined;
+
+  const CHECK = `
+    printf secret >/etc/inkling/credentials/database_url
+    runuser -u inkling -- inkling keys list
+    stat -c '%U:%G %a' /etc/inkling/credentials /var/lib/inkling
+    rm /etc/inkling/credentials/database_url`;
+  const GOOD = "database_url\nsecretanswered\nroot:inkling 2750\ninkling:inkling 750\n";
+  const DPKG = "dpkg --force-architecture --force-depends --no-triggers";
+  const install = (revision: number) =>
+    `${DPKG} --install /srv/inkling_0.1.0-${revision}_amd64.deb >/dev/null 2>&1`;
+  const remove = `${DPKG} --remove inkling >/dev/null`;
+  const purge = `${DPKG} --purge inkling >/dev/null`;
+  const checked = [install(1), CHECK];
+  const orders: readonly (readonly [name: string, steps: readonly string[], answers: number])[] = [
+    ["install", checked, 1],
+    ["install, remove, install", [...checked, remove, ...checked], 2],
+    ["install, remove, install a newer one", [...checked, remove, install(2), CHECK], 2],
+    ["install, upgrade, remove, install", [...checked, install(2), CHECK, remove, install(2), CHECK], 3],
+    ["install, upgrade, downgrade", [...checked, install(2), CHECK, install(1), CHECK], 3],
+    ["install, remove, remove, purge, install", [...checked, remove, remove, purge, ...checked], 2],
+    ["install, purge, install, remove, install", [...checked, purge, ...checked, remove, ...checked], 3],
+  ];
+  for (const [name, steps, answers] of orders)
+    withPrograms(name, ["dpkg-deb", "dpkg", "runuser"], isRoot && isDebian(), async () => {
+      packed ??= packTwo();
+      expect(await run(inOverlay(steps.join("\n"), await packed), ROOT)).toBe(GOOD.repeat(answers));
+    });
+
+  withPrograms(
+    "secrets, settings and the operator's own modes are kept; a purge leaves only the user",
+    ["dpkg-deb", "dpkg", "runuser"],
+    isRoot && isDebian(),
+    async () => {
+      packed ??= packTwo();
+      const script = `
+        ${install(1)}
+        printf secret >/etc/inkling/credentials/api_key
+        echo 'port = 9000' >/etc/inkling/inkling.toml
+        chmod 2770 /etc/inkling/credentials
+        ${remove}
+        ${install(2)}
+        runuser -u inkling -- inkling keys list
+        stat -c '%G %a' /etc/inkling/credentials
+        cat /etc/inkling/inkling.toml
+        dpkg-statoverride --update --add root root 0700 /etc/inkling/credentials
+        ${install(1)}
+        stat -c '%G %a' /etc/inkling/credentials
+        ${purge}
+        ls -d /etc/inkling /var/lib/inkling /usr/lib/inkling 2>&1 | grep -v 'No such file' || true
+        getent passwd inkling | cut -d: -f1`;
+      expect(await run(inOverlay(script, await packed), ROOT)).toBe(
+        "api_key\nsecretanswered\ninkling 2770\nport = 9000\nroot 700\ninkling\n",
+      );
+    },
+  );
+});
 
 interface Booted {
   /** What the script of bash printed. @throws Error when it fails */
@@ -256,7 +362,6 @@ const installation = (revision: number) =>
 const [, STEPS = ""] = /^```sh\n(apt install .*)\n([\s\S]*?)^```$/m.exec(SECTION)?.slice(1) ?? [];
 
 const tools = ["dpkg-deb", "mmdebstrap", "lintian", "unshare", "chroot", "ip"];
-const isRoot = process.platform === "linux" && process.getuid?.() === 0;
 describe.if(FULL)("on Debian", () => {
   withPrograms(
     "lintian finds nothing; install, steps of the page, upgrade, removal, purge",
@@ -314,6 +419,8 @@ describe.if(FULL)("on Debian", () => {
       ]);
       for (const path of ["/var/lib/inkling/current", "/etc/inkling/inkling.toml"])
         expect([path, debian.exists(path)]).toEqual([path, true]);
+      await install(2); // after a removal every command works again
+      expect(await debian.run(list)).toContain("checkout");
       await debian.run("apt-get purge --yes inkling inkling-seeds");
       const left = await debian.run(
         "find / -xdev -iname '*inkling*' -not -path '/srv/*'; getent passwd inkling",

@@ -5,6 +5,7 @@ import { afterAll, describe, expect, setDefaultTimeout } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fetch } from "../checked-fetch.ts";
+import { unmountAll } from "../mounts.ts";
 import { freePort } from "../ports.ts";
 import { withPrograms } from "../programs.ts";
 import { run } from "../published-packages.ts";
@@ -37,6 +38,7 @@ async function startDaemon(): Promise<string[]> {
   cleanUps.push(async () => {
     daemon.kill("SIGTERM");
     await daemon.exited;
+    unmountAll(folder); // the daemon leaves the network namespace of `--network host` mounted
   });
   const docker = ["docker", "--host", socket];
   await until(() => {
@@ -53,7 +55,7 @@ describe.if(FULL)("Docker", () => {
     mayRunContainers(),
     async () => {
       expect([OPTIONS, NAME]).toEqual([
-        "--read-only --tmpfs /tmp --cap-drop ALL",
+        "--stop-timeout 45 --read-only --tmpfs /tmp --cap-drop ALL",
         expect.stringContaining("-seeds"),
       ]);
       const image = await Image.make("seeds");
@@ -89,7 +91,7 @@ describe.if(FULL)("Docker", () => {
           return (await inspect(id, ".State.Health.Status")) === "healthy";
         });
       const stop = async (id: string) => {
-        await docker("stop", "-t", "20", id);
+        await docker("stop", id);
         return inspect(id, ".State.ExitCode");
       };
       const status = async (key: string) => {

@@ -1,9 +1,9 @@
 // deploy/kubernetes and deploy/helm: valid for Kubernetes, the same objects in both, and true of the program.
 
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { Ajv } from "ajv";
 import { SETTING_NAMES, variableName } from "../../packages/cli/src/config/setting-table.ts";
 import { ROUTES } from "../../packages/server/src/api/routes.ts";
@@ -14,6 +14,11 @@ const CHART = join(DEPLOY, "helm/inkling");
 const MODES = ["one-host", "channel"] as const;
 /** As `inkling channel init` prints one. */
 const KEY = "K".repeat(43);
+/** What the schema asks for in mode channel. */
+const CHANNEL = { key: KEY, publishUrl: "s3://inkling-releases/prod" };
+/** Where the page mounts the CA of the database. */
+const CA_FILE = "/etc/postgres/ca.crt";
+const PAGE = readFileSync(join(DEPLOY, "../docs/kubernetes.md"), "utf8");
 /** What Helm's objects have beside the others'. */
 const HELM_LABELS = ["app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "helm.sh/chart"];
 
@@ -47,6 +52,15 @@ function run(command: readonly string[]): string {
 }
 
 const kustomized = (mode: string) => parse(run(["kubectl", "kustomize", join(DEPLOY, "kubernetes", mode)]));
+
+/** A kustomization of a user, in a folder beside a copy of deploy/kubernetes. */
+function customized(kustomization: string): Manifest[] {
+  const own = mkdtempSync(join(folder, "kustomization-"));
+  cpSync(join(DEPLOY, "kubernetes"), join(own, "deploy/kubernetes"), { recursive: true });
+  mkdirSync(join(own, "inkling"));
+  writeFileSync(join(own, "inkling/kustomization.yaml"), kustomization);
+  return parse(run(["kubectl", "kustomize", join(own, "inkling")]));
+}
 
 const folder = mkdtempSync(join(tmpdir(), "inkling-test-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -85,7 +99,7 @@ const manifests = (mode: string) =>
   );
 
 withPrograms("docs/kubernetes.md: servers and builder get the same database", ["kubectl"], true, () => {
-  const page = readFileSync(join(DEPLOY, "../docs/kubernetes.md"), "utf8").replaceAll("\\\n", "");
+  const page = PAGE.replaceAll("\\\n", "").replaceAll("'", "");
   const urls = ["inkling", "inkling-builder"].map((name) => {
     const [command = ""] = new RegExp(`^kubectl create secret generic ${name} .*$`, "m").exec(page) ?? [];
     const secret = JSON.parse(run([...command.split(/\s+/), "--dry-run=client", "--output=json"]));
@@ -95,6 +109,13 @@ withPrograms("docs/kubernetes.md: servers and builder get the same database", ["
     return atob(secret.data.INKLING_DATABASE_URL ?? "");
   });
   expect(urls[0]).toStartWith("postgres://");
+  expect(PAGE.match(/^ .*INKLING_DATABASE_URL=.*$/gm)).toEqual([
+    expect.stringMatching(/='INKLING_DATABASE_URL=.*' \\$/), // "&" ends a command of the shell
+    expect.stringMatching(/='INKLING_DATABASE_URL=.*' \\$/),
+  ]);
+  const query = new URL(urls[0]!).searchParams;
+  expect(query.get("sslmode")).toBe("verify-full");
+  expect(query.get("sslrootcert")).toBe(CA_FILE);
   expect(urls[1]).toBe(urls[0]!);
 });
 
@@ -162,9 +183,32 @@ describe("the chart's values", () => {
   const key = "a".repeat(43);
 
   test("its own are valid", () => expect(errorsOf(defaults)).toEqual([]));
-  test("a channel needs its public key", () => {
-    expect(errorsOf({ ...defaults, mode: "channel" })).not.toEqual([]);
-    expect(errorsOf({ ...defaults, mode: "channel", channel: { ...defaults.channel, key } })).toEqual([]);
+  const channelErrors = (channel: object) =>
+    errorsOf({ ...defaults, mode: "channel", channel: { ...defaults.channel, ...channel } });
+  const publishUrl = "s3://bucket/prod";
+  test("a channel needs its public key, and the builder a bucket to write to", () => {
+    expect(channelErrors({ key, publishUrl })).toEqual([]);
+    expect(channelErrors({ key, publishUrl, url: "https://releases.example/prod" })).toEqual([]);
+    expect(channelErrors({ key, builder: false, url: "https://releases.example/prod" })).toEqual([]);
+    expect(channelErrors({ publishUrl })).not.toEqual([]);
+    expect(channelErrors({ key })).not.toEqual([]);
+    expect(channelErrors({ key, publishUrl: "https://releases.example/prod" })).not.toEqual([]);
+  });
+  test("a ServiceMonitor needs the listener that it names", () => {
+    expect(errorsOf({ ...defaults, metrics: { enabled: true, serviceMonitor: true } })).toEqual([]);
+    expect(errorsOf({ ...defaults, metrics: { enabled: false, serviceMonitor: true } })).not.toEqual([]);
+  });
+  test("every value that a template names is in values.yaml", () => {
+    const templates = readdirSync(join(CHART, "templates")).map((name) =>
+      readFileSync(join(CHART, "templates", name), "utf8"),
+    );
+    const paths = templates.flatMap((text) =>
+      [...text.matchAll(/\.Values\.([\w.]+)/g)].map(([, path]) => path!),
+    );
+    expect(paths.length).toBeGreaterThan(20);
+    const at = (path: string) =>
+      path.split(".").reduce<unknown>((value, name) => (value as Record<string, unknown>)?.[name], defaults);
+    expect(paths.filter((path) => at(path) === undefined)).toEqual([]);
   });
   test.each([
     ["an unknown value", { replicas: 3 }],
@@ -184,6 +228,18 @@ for (const mode of MODES) {
       const models = await import(`kubernetes-models/${object.apiVersion}/${object.kind}`);
       new models[object.kind](object).validate();
     }
+  });
+
+  withPrograms(`${mode} drains before it is killed`, ["kubectl"], true, () => {
+    const [server] = kustomized(mode).filter(
+      ({ kind, metadata }) => kind === "Deployment" && metadata.name === "inkling",
+    );
+    const pod = server!.spec.template.spec as never as { terminationGracePeriodSeconds: number };
+    const drain = server!.spec.template.spec.containers[0]!.env.find(
+      ({ name }) => name === "INKLING_DRAIN_SECONDS",
+    );
+    expect(drain?.value).toBe("15");
+    expect(pod.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(Number(drain!.value) + 15); // docs/operations.md, "Stop"
   });
 
   withPrograms(`${mode} is hardened, and every mount has its volume`, ["kubectl"], true, () => {
@@ -210,7 +266,8 @@ for (const mode of MODES) {
 
   withPrograms(`${mode}: Helm's objects are Kustomize's`, ["kubectl", "helm"], true, () => {
     // The schema asks for a key that the manifests leave to their user.
-    const ofChart = rendered({ mode }, "inkling", "--skip-schema-validation");
+    const values = { mode, channel: { publishUrl: CHANNEL.publishUrl } };
+    const ofChart = rendered(values, "inkling", "--skip-schema-validation");
     expect(comparable(ofChart)).toEqual(comparable(kustomized(mode)));
   });
 
@@ -221,7 +278,20 @@ for (const mode of MODES) {
       workers: 7,
       secret: "own-secret",
       settings: { INKLING_RATE: "100" },
-      channel: { url: "s3://b/p", key: KEY, signingKeySecret: "sign", builderSecret: "build" },
+      channel: {
+        ...{ url: "https://releases.example/p", publishUrl: "s3://b/p", key: KEY },
+        ...{ signingKeySecret: "sign", builderSecret: "build" },
+      },
+      extraEnv: [{ name: "INKLING_RATE", value: "200" }],
+      extraVolumes: [{ name: "ca", secret: { secretName: "own-ca" } }],
+      extraVolumeMounts: [{ name: "ca", mountPath: "/etc/own-ca" }],
+      annotations: {
+        pod: { "of/pod": "1" },
+        service: { "of/service": "2" },
+        serviceAccount: { "of/account": "3" },
+      },
+      metrics: { enabled: true, serviceMonitor: true, rules: true, labels: { release: "own-prometheus" } },
+      affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } },
       persistence: { size: "9Gi", storageClass: "fast" },
       networkPolicy: { monitoringNamespace: "watch" },
       nodeSelector: { disk: "ssd" },
@@ -238,8 +308,22 @@ for (const mode of MODES) {
       "fast",
       "watch",
       "ssd",
+      ...[
+        '"200"',
+        "own-ca",
+        "/etc/own-ca",
+        "of/pod",
+        "of/service",
+        "of/account",
+        "own-prometheus",
+        "nodeAffinity",
+      ],
+      ...["ServiceMonitor", "PrometheusRule", "InklingDown", "own-admin"],
     ];
-    const channel = mode === "channel" ? ["s3://b/p", KEY, "sign", "own-channel", "own-builder"] : [];
+    const channel =
+      mode === "channel"
+        ? ["s3://b/p", "https://releases.example/p", KEY, "sign", "own-channel", "own-builder"]
+        : [];
     for (const part of [...common, "Exists", ...channel]) expect(text).toContain(part);
   });
 }
@@ -252,6 +336,91 @@ withPrograms(
     expect(run(["helm", "lint", "--strict", CHART])).toContain("1 chart(s) linted, 0 chart(s) failed");
     expect(() => rendered({ mode: "one-host", imagee: {} })).toThrow(/imagee/);
     expect(() => rendered({ mode: "channel" })).toThrow(/channel/);
+  },
+);
+
+describe("metrics", () => {
+  const withComponents = (mode: string, ...components: readonly string[]) =>
+    customized(
+      `resources: [../deploy/kubernetes/${mode}]\ncomponents: [${components
+        .map((name) => `../deploy/kubernetes/${name}`)
+        .join(", ")}]\n`,
+    );
+  const adminHosts = (objects: readonly Manifest[]) =>
+    objects
+      .filter(({ kind }) => kind === "Deployment")
+      .flatMap(({ spec }) => spec.template.spec.containers)
+      .flatMap(({ env }) =>
+        env.filter(({ name }) => name === "INKLING_ADMIN_HOST").map(({ value }) => value),
+      );
+  const openTo = (objects: readonly Manifest[]) =>
+    objects
+      .filter(({ kind }) => kind === "NetworkPolicy")
+      .flatMap(({ spec }) => (spec as never as { ingress: { ports: { port: string }[] }[] }).ingress)
+      .flatMap(({ ports }) => ports.map(({ port }) => port));
+
+  for (const mode of MODES) {
+    withPrograms(
+      `${mode}: the admin listener is on loopback, and nothing leads to it`,
+      ["kubectl"],
+      true,
+      () => {
+        const objects = kustomized(mode);
+        expect(adminHosts(objects)).toEqual([]);
+        expect(openTo(objects)).toEqual(["api"]);
+        expect(objects.filter(({ kind }) => kind === "Service").map(({ metadata }) => metadata.name)).toEqual(
+          ["inkling"],
+        );
+      },
+    );
+    withPrograms(`${mode}: a component opens it for Prometheus`, ["kubectl"], true, async () => {
+      const objects = withComponents(mode, "metrics", "prometheus-operator");
+      expect(adminHosts(objects)).toEqual(["0.0.0.0"]);
+      expect(openTo(objects).toSorted()).toEqual(["admin", "api"]);
+      const [service] = objects.filter(({ metadata }) => metadata.name === "inkling-admin");
+      const [monitor] = objects.filter(({ kind }) => kind === "ServiceMonitor");
+      const labels = (service as never as { metadata: { labels: object } }).metadata.labels;
+      const { selector, jobLabel, endpoints } = monitor!.spec as never as {
+        selector: { matchLabels: Record<string, string> };
+        jobLabel: string;
+        endpoints: { port: string; path: string }[];
+      };
+      expect(labels).toMatchObject(selector.matchLabels);
+      expect((labels as Record<string, string>)[jobLabel]).toBe("inkling"); // as the alerts ask
+      const { ports } = service!.spec as never as { ports: { name: string }[] };
+      expect(endpoints).toEqual([{ port: ports[0]!.name, path: "/metrics", interval: "15s" } as never]);
+    });
+  }
+
+  test("the rules of the Prometheus Operator are those of deploy/prometheus", () => {
+    const rules = readFileSync(join(DEPLOY, "prometheus/inkling.rules.yml"), "utf8");
+    const own = readFileSync(join(DEPLOY, "kubernetes/prometheus-operator/rules.yaml"), "utf8");
+    // If this fails: { sed '/^spec:/q' rules.yaml; sed 's/^./  &/' ../../prometheus/inkling.rules.yml; }, as in its header
+    expect(own.slice(own.indexOf("\nspec:\n") + 7)).toBe(rules.replace(/^./gm, "  $&"));
+    expect((Bun.YAML.parse(own) as Manifest).spec as object).toEqual(Bun.YAML.parse(rules) as object);
+    expect(readFileSync(join(CHART, "files/inkling.rules.yml"), "utf8")).toBe(rules);
+  });
+});
+
+withPrograms(
+  "docs/kubernetes.md: the kustomization mounts the CA that the database URL names",
+  ["kubectl"],
+  true,
+  () => {
+    const [, example = ""] = /^```yaml\n(resources:[\s\S]*?)^```$/m.exec(PAGE) ?? [];
+    const objects = customized(example);
+    const pods = objects.filter(({ kind }) => kind === "Deployment").map(({ spec }) => spec.template.spec);
+    expect(pods).toHaveLength(2); // server and builder
+    for (const { containers, volumes } of pods) {
+      const mounts = containers[0]!.volumeMounts as readonly { name: string; mountPath?: string }[];
+      const mount = mounts.find(({ mountPath }) => mountPath === dirname(CA_FILE));
+      expect(volumes).toContainEqual({ name: mount!.name, secret: { secretName: "postgres-ca" } });
+    }
+    const [, helm = ""] = /^```yaml\n(extraVolumes:[\s\S]*?)^```$/m.exec(PAGE) ?? [];
+    expect(Bun.YAML.parse(helm)).toMatchObject({
+      extraVolumes: [{ name: "postgres-ca", secret: { secretName: "postgres-ca" } }],
+      extraVolumeMounts: [{ name: "postgres-ca", mountPath: dirname(CA_FILE) }],
+    });
   },
 );
 

@@ -47,7 +47,7 @@ export async function fuzz(
       number === undefined || number < 0 ? earlier(order.kept, number) : await keep(order, number);
     throw new Error(
       `${name}, seed ${seed}, case ${number}: ${code}\n${error.slice(0, ERROR_CHARACTERS)}\n` +
-        `the input: ${where}\nagain: npm test -- test/fuzz`,
+        `the input: ${where}\nagain: npm ${name.endsWith(".data") ? "run test:data" : "test"} -- test/fuzz`,
     );
   } finally {
     rmSync(folder, { recursive: true, force: true });

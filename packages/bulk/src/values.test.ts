@@ -13,9 +13,11 @@ test.each([
   ["8.8.8", undefined],
   ["8.8.8.8/24", undefined],
   ["example.com", undefined],
-  ["@", undefined],
-  ["jane@", undefined],
-  ["a b@example.com", undefined],
+  ["@", "email"],
+  ["jane@", "email"],
+  ["a b@example.com", "email"],
+  ['"x y"@gmail.com', "email"],
+  ["jane@gmail.com\u00a0", "email"],
   ["", undefined],
 ] as const)("%p is %p", (value, kind) => expect(kindOf(value)).toBe(kind));
 

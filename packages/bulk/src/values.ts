@@ -6,10 +6,21 @@ import { MAX_IP_TEXT, parseEmail, parseIp, specialUse } from "@inkling/engine";
 
 export type ValueKind = "ip" | "email";
 
-/** What a value is; undefined: neither. Whether an email address is valid is for its lookup to say. */
+/** What a value is; undefined: neither. Whether an email address is valid is for its lookup to say, as it is for the API. */
 export function kindOf(value: string): ValueKind | undefined {
   if (value.length <= MAX_IP_TEXT && parseIp(value) !== undefined) return "ip";
-  return /^[^\s@]+@[^\s@]+$/.test(value) ? "email" : undefined;
+  return value.includes("@") ? "email" : undefined;
+}
+
+const isAsciiSpace = (c: number) => c === 0x20 || (c >= 0x09 && c <= 0x0d);
+
+/** Without the white space of ASCII around it. Other white space, and what is invisible, is part of a value. */
+export function trimmed(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && isAsciiSpace(text.charCodeAt(start))) start++;
+  while (end > start && isAsciiSpace(text.charCodeAt(end - 1))) end--;
+  return text.slice(start, end);
 }
 
 /** Characters that separate the words of a text: no address, and no usual email address, has one. */

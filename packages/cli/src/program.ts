@@ -34,6 +34,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   lookup: async () => (await import("./commands/lookup.ts")).addLookup,
   grep: async () => (await import("./commands/grep.ts")).addGrep,
   override: async () => (await import("./commands/override.ts")).addOverride,
+  audit: async () => (await import("./commands/audit.ts")).addAudit,
   enrich: async () => (await import("./commands/enrich.ts")).addEnrich,
   export: async () => (await import("./commands/export.ts")).addExport,
   backup: async () => (await import("./commands/backup.ts")).addBackup,

@@ -70,11 +70,57 @@ export type Open<Known extends string> = Known | (string & {});
 /** What an entry does to the answer. */
 export type Effect = Open<"sets" | "removes" | "fills" | "label" | "mutes">;
 
+/** The labels that docs/evidence.md of the server lists, in its order. A test compares the two. */
+export const EVIDENCE_LABELS = [
+  "tor_exit",
+  "vpn",
+  "public_proxy",
+  "attacker",
+  "criminal_network",
+  "botnet_c2",
+  "hosting",
+  "override",
+  "relay",
+  "public-resolver",
+  "listed-resolver",
+  "crawler",
+  "cdn",
+  "cdn-operator",
+  "mail-sender",
+  "monitor",
+  "webhook-sender",
+  "special_use",
+  "disposable",
+  "free_mail",
+  "popular",
+  "shared_domain",
+  "name",
+  "mail_host",
+  "role_account",
+  "alias",
+  "mistyped",
+  "public_suffix",
+  "location",
+  "anycast",
+  "autonomous_system",
+  "isp",
+  "mobile",
+  "education",
+  "government",
+  "business",
+  "registry",
+  "derived",
+  "estimated",
+] as const;
+
+/** What a feed states about the address, network or domain. */
+export type EvidenceLabel = Open<(typeof EVIDENCE_LABELS)[number]>;
+
 interface Entry {
   /** The feed's id; `override`, `inkling`, `special-use` and `public-suffix-list` are no feeds. */
   readonly feed: string;
   /** What the feed states: "vpn", "tor_exit", "disposable", … */
-  readonly label: string;
+  readonly label: EvidenceLabel;
   readonly effect: Effect;
   /** The rule that kept it from having an effect, or how a member was filled in. */
   readonly why?: string;

@@ -160,7 +160,7 @@ describe("a batch", () => {
       [first.value, first.error.code, first.error.requestId],
       ["x", "IP_ADDRESS_INVALID", "req1"],
     );
-    const data = { missing: [], incomplete: [], version: undefined };
+    const data = { missing: [], incomplete: [], ageHours: {}, version: undefined };
     assert.deepEqual(second, { value: "203.0.113.9", ok: true, answer: undefined, data });
   });
 

@@ -3,28 +3,30 @@
 // in   how each lookup ended, the time, random numbers
 // out  may a lookup send its request? One of those that wait for the server is the probe
 // err  the failure that opened it: the same code, with a hint
-// note closed -> open after FAILURES lookups in a row without any response; open -> one probe when the pause is over;
+// note closed -> open after `breakAfter` lookups in a row without any response; open -> one probe when the pause is over;
 //      a response of any status closes it, a failed probe doubles the pause. Lookups that were under way when it opened
 //      do not count, or a hundred visitors at once would make the first pause the longest
 
 import { InklingError } from "./errors.ts";
 import { pauseMs } from "./retry.ts";
 
-/** Lookups in a row, each given up after its retries. */
-const FAILURES = 3;
+/** Lookups in a row without any response, each given up after its retries, that open the breaker. */
+export const BREAK_AFTER = 3;
 
 export class Breaker {
   private readonly now: () => number;
   private readonly random: () => number;
+  private readonly breakAfter: number;
   private failures = 0;
   private isProbing = false;
   private openedMs = 0;
   private pauseMs = 0;
   private last: InklingError | undefined;
 
-  constructor(now: () => number, random: () => number) {
+  constructor(now: () => number, random: () => number, breakAfter: number) {
     this.now = now;
     this.random = random;
+    this.breakAfter = breakAfter;
   }
 
   /**
@@ -51,7 +53,7 @@ export class Breaker {
     if (this.last !== undefined && !isProbe) return;
     this.isProbing = false;
     this.failures++;
-    if (this.failures < FAILURES) return;
+    if (this.failures < this.breakAfter) return;
     this.last = error;
     this.openedMs = this.now();
     this.pauseMs = pauseMs(this.failures, undefined, this.random());

@@ -352,6 +352,41 @@ describe("onUnavailable", () => {
   }
 });
 
+describe("onThrottled", () => {
+  const lookups: [name: string, step: Step, code: string][] = [
+    ["the key's rate is used up", problem(429, "RATE_LIMITED"), "RATE_LIMITED"],
+    ["the key's quota is used up", problem(429, "QUOTA_EXCEEDED"), "QUOTA_EXCEEDED"],
+    ["a proxy throttles", html(429), "ANSWER_UNREADABLE"],
+  ];
+  for (const [name, step, code] of lookups) {
+    test(`${name}: "deny" by default, whatever onUnavailable is`, async () => {
+      for (const onUnavailable of ["allow", "deny"] as const) {
+        const { client } = await pair([step], { onUnavailable, retries: 0 });
+        const found = await client.reputation("203.0.113.9");
+        assert.ok(found instanceof Unavailable);
+        assert.deepEqual([found.verdict, found.error.code, found.error.isThrottled], ["deny", code, true]);
+      }
+    });
+    test(`${name}: "allow" if the application sets that`, async () => {
+      const options = { onUnavailable: "deny", onThrottled: "allow", retries: 0 } as const;
+      const { client } = await pair([step], options);
+      const found = await client.reputation("203.0.113.9");
+      assert.ok(found instanceof Unavailable);
+      assert.equal(found.verdict, "allow");
+    });
+    test(`${name}: throws with "throw"`, async () => {
+      const { client } = await pair([step], { retries: 0 });
+      assert.equal((await failure(client.reputation("203.0.113.9"))).code, code);
+    });
+  }
+  test("an outage is not throttling", async () => {
+    const { client } = await pair([problem(503, "DATA_NOT_LOADED")], { onUnavailable: "allow", retries: 0 });
+    const found = await client.reputation("203.0.113.9");
+    assert.ok(found instanceof Unavailable);
+    assert.deepEqual([found.verdict, found.error.isThrottled], ["allow", false]);
+  });
+});
+
 describe("the data behind an answer", () => {
   const PARTIAL = {
     "Inkling-Data-State": 'partial; missing="is_abuser is_proxy"; incomplete="is_tor_exit"',
@@ -360,6 +395,7 @@ describe("the data behind an answer", () => {
   const state = {
     missing: ["is_abuser", "is_proxy"],
     incomplete: ["is_tor_exit"],
+    ageHours: {},
     version: "r1",
   };
   const throwing = async (...[steps, options, effects]: Parameters<typeof pair>) => {
@@ -373,7 +409,10 @@ describe("the data behind an answer", () => {
     const { client } = await throwing([
       json(CLEAN, PARTIAL),
       json({ country: {} }, COMPLETE),
-      json({ answers: [EMAIL] }, { ...COMPLETE, "Inkling-Data-State": 'partial; incomplete="disposable"' }),
+      json(
+        { answers: [EMAIL] },
+        { ...COMPLETE, "Inkling-Data-State": 'partial; incomplete="disposable"; age="disposable:278d"' },
+      ),
     ]);
     const reputation = await client.reputation("203.0.113.9");
     assert.deepEqual(reputation.data, state);
@@ -381,9 +420,14 @@ describe("the data behind an answer", () => {
     assert.equal(JSON.stringify(reputation), JSON.stringify(CLEAN));
     assert.deepEqual({ ...reputation }, CLEAN);
     const place = await client.geolocate("203.0.113.9");
-    assert.deepEqual(place?.data, { missing: [], incomplete: [], version: "r2" });
+    assert.deepEqual(place?.data, { missing: [], incomplete: [], ageHours: {}, version: "r2" });
     const email = await client.email("a@x.org");
-    assert.deepEqual(email.data, { missing: [], incomplete: ["disposable"], version: "r2" });
+    assert.deepEqual(email.data, {
+      missing: [],
+      incomplete: ["disposable"],
+      ageHours: { disposable: 278 * 24 },
+      version: "r2",
+    });
     assert.deepEqual(email, EMAIL);
   });
 
@@ -408,7 +452,7 @@ describe("the data behind an answer", () => {
       seen.push((await client.reputation("203.0.113.9")).data);
     }
     assert.equal(server.requests.length, 3);
-    const complete = { missing: [], incomplete: [], version: "r2" };
+    const complete = { missing: [], incomplete: [], ageHours: {}, version: "r2" };
     assert.deepEqual(seen, [state, state, state, state, complete, complete]);
   });
 
@@ -418,11 +462,34 @@ describe("the data behind an answer", () => {
     });
     const error = await failure(client.reputation("203.0.113.9"));
     assert.deepEqual([error.code, error.answerStatus, error.requestId], ["DATA_INCOMPLETE", 200, "req1"]);
-    assert.match(error.message, /no data for is_proxy \(/);
+    assert.match(error.message, /data is incomplete for is_proxy, is_tor_exit \(/);
     assert.match(error.hint, /inkling data status/);
     assert.equal(error.isUnavailable, true);
     assert.equal(server.requests.length, 1);
   });
+
+  for (const [name, message] of [
+    ["is_proxy", /no data for is_proxy \(/],
+    ["is_tor_exit", /data is incomplete for is_tor_exit \(/],
+  ] as const)
+    test(`is required: ${name}`, async () => {
+      const { client } = await throwing([json(CLEAN, PARTIAL)], { require: [name] });
+      const error = await failure(client.reputation("203.0.113.9"));
+      assert.equal(error.code, "DATA_INCOMPLETE");
+      assert.match(error.message, message);
+    });
+
+  for (const [header, ageHours] of [
+    ['complete; age="is_abuser:93d is_proxy:3h"', { is_abuser: 2232, is_proxy: 3 }],
+    ['partial; age="is_proxy:0h"; missing="is_abuser"', { is_proxy: 0 }],
+    ['complete; age="is_proxy:3w is_abuser:x is_tor_exit:47h"', { is_tor_exit: 47 }],
+    ["complete", {}],
+  ] as const)
+    test(`ages of ${header}`, async () => {
+      const headers = { ...COMPLETE, "Inkling-Data-State": header };
+      const { client } = await throwing([json(CLEAN, headers)], { require: ["is_proxy"] });
+      assert.deepEqual((await client.reputation("203.0.113.9")).data.ageHours, ageHours);
+    });
 
   for (const verdict of ["allow", "deny"] as const) {
     test(`${verdict}: decides where required data is missing`, async () => {
@@ -442,7 +509,11 @@ describe("the data behind an answer", () => {
 
   test("a lookup's own list replaces the client's; each lookup heeds its own flags", async () => {
     const { client } = await throwing(
-      [json(CLEAN, PARTIAL), json(CLEAN, PARTIAL), json({ answers: [EMAIL] }, COMPLETE)],
+      [
+        json(CLEAN, { ...PARTIAL, "Inkling-Data-State": 'partial; missing="is_proxy"' }),
+        json(CLEAN, PARTIAL),
+        json({ answers: [EMAIL] }, COMPLETE),
+      ],
       { require: ["is_proxy", "disposable"] },
     );
     assert.deepEqual(await client.reputation("203.0.113.9", { require: ["is_tor_exit"] }), CLEAN);
@@ -589,6 +660,17 @@ describe("options", () => {
     ["no key", { key: undefined }, /key must be a whole key/],
     ["an empty key", { key: "" }, /key must be a whole key/],
     ["a key with a line end", { key: `${KEY}\n` }, /key must be a whole key/],
+    [
+      "a misspelt option",
+      { onUnavailible: "deny" },
+      /onUnavailible is not an option of a client. Options: url/,
+    ],
+    [
+      "a verdict that does not exist",
+      { onUnavailable: "allow", onThrottled: "throw" },
+      /onThrottled must be/,
+    ],
+    ["a verdict without effect", { onThrottled: "allow" }, /onThrottled has no effect/],
     ["another choice", { onUnavailable: "maybe" }, /onUnavailable must be/],
     ["a flag that does not exist", { require: ["is_vpn"] }, /require must be a list; .*"is_proxy"/],
     ["one flag that is no list", { require: "is_proxy" }, /require must be a list/],

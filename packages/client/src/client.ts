@@ -7,6 +7,7 @@
 
 import { type Answer, type Extras, isAnswer, type Lookup } from "./answers.ts";
 import { type BatchResult, batchResults } from "./batch.ts";
+import { BREAK_AFTER } from "./breaker.ts";
 import { AnswerCache } from "./cache.ts";
 import { DATA_OF, type DataName, isComplete, readDataState, requireData, withData } from "./data-state.ts";
 import { InklingError, isProblem, problemError } from "./errors.ts";
@@ -54,6 +55,7 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
       now: () => Date.now(),
       random: () => Math.random(),
       sleep,
+      breakAfter: BREAK_AFTER,
       ...effects,
     });
     this.#cache = new AnswerCache(this.#options.cacheEntries);
@@ -205,7 +207,7 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
   }
 
   #settle<T>(work: Promise<T>): Promise<T | IfUnavailable<P>> {
-    return settle(this.#options.onUnavailable, work);
+    return settle(this.#options.onUnavailable, this.#options.onThrottled, work);
   }
 }
 

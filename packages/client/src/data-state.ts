@@ -25,6 +25,8 @@ export interface DataState {
   readonly missing: readonly Open<DataName>[];
   /** Some of the feeds behind these could not be loaded: the flag may be `false` where it should not be. */
   readonly incomplete: readonly Open<DataName>[];
+  /** How many hours ago publishers made the data behind these, as far as known; empty if the server sends no ages. */
+  readonly ageHours: Readonly<Partial<Record<Open<DataName>, number>>>;
   /** The server's release of data; undefined when something on the way removed Inkling-Data-Version. */
   readonly version: string | undefined;
 }
@@ -43,8 +45,15 @@ export function readDataState(headers: Headers): DataState {
   return Object.freeze({
     missing: names("missing"),
     incomplete: names("incomplete"),
+    ageHours: Object.freeze(Object.fromEntries(names("age").flatMap(readAge))),
     version: headers.get("inkling-data-version") ?? undefined,
   });
+}
+
+/** "geolocation:171d" or "is_proxy:3h"; other units, which a later server may use, are left out. */
+function readAge(text: string): [name: string, hours: number][] {
+  const [, name, count, unit] = /^([a-z_]+):(\d+)([hd])$/.exec(text) ?? [];
+  return name === undefined ? [] : [[name, Number(count) * (unit === "d" ? 24 : 1)]];
 }
 
 export function withData<T>(answer: T, data: DataState): T & WithData {
@@ -52,16 +61,23 @@ export function withData<T>(answer: T, data: DataState): T & WithData {
 }
 
 /** Is everything there? Without a version the header for the state may have been removed as well. */
-export function isComplete(required: readonly DataName[], { missing, version }: DataState): boolean {
-  return required.length === 0 || (version !== undefined && !required.some((name) => missing.includes(name)));
+export function isComplete(required: readonly DataName[], data: DataState): boolean {
+  return required.length === 0 || (data.version !== undefined && lackingIn(required, data).length === 0);
+}
+
+function lackingIn(required: readonly DataName[], { missing, incomplete }: DataState): readonly DataName[] {
+  return required.filter((name) => missing.includes(name) || incomplete.includes(name));
 }
 
 /** @throws DATA_INCOMPLETE */
 export function requireData(required: readonly DataName[], data: DataState, details: ErrorDetails): void {
   if (isComplete(required, data)) return;
-  const lacking = required.filter((name) => data.missing.includes(name));
-  if (lacking.length > 0)
-    throw new InklingError("DATA_INCOMPLETE", `The server has no data for ${lacking.join(", ")}`, details);
+  const lacking = lackingIn(required, data);
+  if (lacking.length > 0) {
+    const isMissing = lacking.every((name) => data.missing.includes(name));
+    const what = isMissing ? "The server has no data for" : "The server's data is incomplete for";
+    throw new InklingError("DATA_INCOMPLETE", `${what} ${lacking.join(", ")}`, details);
+  }
   throw new InklingError("DATA_INCOMPLETE", "It is not known whether the server has all data", {
     ...details,
     hint: "the answer has no Inkling-Data-Version header: a proxy removes it, and Inkling-Data-State with it",

@@ -18,6 +18,8 @@ const SERVER_HINTS = {
     "make a new key with `inkling keys create`, or `inkling keys rotate` before the next one expires",
   SCOPE_REQUIRED: "make a key with this scope: `inkling keys create --scopes geolocate,reputation,email`",
   SOURCE_NOT_ALLOWED: "the key is bound to networks: `inkling keys list` on the server shows them",
+  CALLER_UNKNOWN:
+    "the key is bound to networks, and the proxy in front of the server sends no X-Forwarded-For: configure it to",
   VISITOR_DENIED: "`deny` of /v1/forward-auth names a flag of this visitor",
   PATH_NOT_FOUND: "is `url` the address of the server, without a path of the API?",
   IP_ADDRESS_NOT_FOUND: "no data has a place for this address",
@@ -43,9 +45,10 @@ const CLIENT_HINTS = {
   TIMED_OUT: "raise `timeoutMs`, or look at the server's load",
   ANSWER_UNREADABLE: "what answered is not Inkling: look at `url`, and at the proxy in front of the server",
   DATA_INCOMPLETE:
-    "`require` names it: run `inkling data update` on the server; `inkling data status` says what is missing",
+    "`require` names it: run `inkling data update` on the server; `inkling data status` names the missing feeds, and `inkling feeds disable ID` does without one",
   ADDRESS_UNKNOWN:
     "this runtime does not tell the visitor's address, or a proxy passed on something else: set `address`",
+  CLOSED: "`close()` was called: create another instance for further lookups",
 } as const;
 
 export type ServerCode = keyof typeof SERVER_HINTS;
@@ -107,6 +110,11 @@ export class InklingError extends Error {
   /** May the same request succeed a little later? */
   get isPassing(): boolean {
     return isUnreached(this) || PASSING_STATUSES.has(this.answerStatus ?? 0);
+  }
+
+  /** Did the server refuse the lookup because the key's rate or quota is used up? `onThrottled` applies. */
+  get isThrottled(): boolean {
+    return this.answerStatus === 429;
   }
 
   /** Can there be no answer, although the request is right? `onUnavailable` applies to these. */

@@ -9,4 +9,4 @@ export type { BatchOptions, EmailOptions, LookupOptions, LookupResult, Lookups }
 export type { TrustProxy } from "./middleware/caller-address.ts";
 export type { Visitor, VisitorOptions } from "./middleware/visitor.ts";
 export type { InklingOptions } from "./options.ts";
-export { denies, type IfUnavailable, type OnUnavailable, Unavailable } from "./unavailable.ts";
+export { denies, type IfUnavailable, type OnUnavailable, Unavailable, type Verdict } from "./unavailable.ts";

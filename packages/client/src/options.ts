@@ -4,7 +4,7 @@
 
 import type { Extras } from "./answers.ts";
 import { DATA_OF, type DataName } from "./data-state.ts";
-import { ON_UNAVAILABLE, type OnUnavailable } from "./unavailable.ts";
+import { ON_UNAVAILABLE, type OnUnavailable, type Verdict } from "./unavailable.ts";
 
 export interface InklingOptions<P extends OnUnavailable = OnUnavailable> {
   /** The server: "http://127.0.0.1:8080". A path in it is kept. */
@@ -17,8 +17,14 @@ export interface InklingOptions<P extends OnUnavailable = OnUnavailable> {
    */
   readonly onUnavailable?: P;
   /**
-   * Flags that must have data, or "geolocation": a lookup whose answer lacks data for one is unavailable
-   * (DATA_INCOMPLETE), instead of `false` for everybody. None by default.
+   * What `denies()` returns while the server throttles this client's key (RATE_LIMITED, QUOTA_EXCEEDED): "deny", the
+   * default, means true. Otherwise a visitor who sends many requests would exhaust the key's rate and be let in. Only
+   * together with `onUnavailable: "allow"` or `"deny"`; with "throw" a throttled lookup throws.
+   */
+  readonly onThrottled?: Verdict;
+  /**
+   * Flags that must have complete data, or "geolocation": a lookup whose answer lacks a feed for one is unavailable
+   * (DATA_INCOMPLETE), instead of `false` for everybody on that list. None by default.
    */
   readonly require?: readonly DataName[];
   /** The longest time of a lookup with its retries, in milliseconds; 3,000. */
@@ -35,19 +41,38 @@ export interface ReadOptions<P extends OnUnavailable> {
   readonly base: string;
   readonly key: string | null;
   readonly onUnavailable: P;
+  readonly onThrottled: Verdict;
   readonly require: readonly DataName[];
   readonly timeoutMs: number;
   readonly retries: number;
   readonly cacheEntries: number;
 }
 
+/** A `Record` of all names, so that TypeScript reports an option that is missing here. */
+const CLIENT_OPTIONS: Readonly<Record<keyof InklingOptions, true>> = {
+  url: true,
+  key: true,
+  onUnavailable: true,
+  onThrottled: true,
+  require: true,
+  timeoutMs: true,
+  retries: true,
+  cacheEntries: true,
+  fetch: true,
+};
+
 const KEY = /^ink_(?:live|test)_[0-9A-Za-z]+_[0-9A-Za-z]+$/;
 
 /** @throws TypeError */
 export function readOptions<P extends OnUnavailable>(options: InklingOptions<P>): ReadOptions<P> {
-  const { onUnavailable = "throw" as P } = options;
+  refuseUnknown(options, CLIENT_OPTIONS, "of a client");
+  const { onUnavailable = "throw" as P, onThrottled } = options;
   if (!ON_UNAVAILABLE.includes(onUnavailable))
     throw wrong("onUnavailable", 'must be "throw", "allow" or "deny"');
+  if (onThrottled !== undefined && onThrottled !== "allow" && onThrottled !== "deny")
+    throw wrong("onThrottled", 'must be "allow" or "deny"');
+  if (onThrottled !== undefined && onUnavailable === "throw")
+    throw wrong("onThrottled", 'has no effect with onUnavailable "throw": set that to "allow" or "deny"');
   // null must be explicit: a variable that is not set is undefined
   if (options.key !== null && (typeof options.key !== "string" || !KEY.test(options.key)))
     throw wrong(
@@ -58,6 +83,7 @@ export function readOptions<P extends OnUnavailable>(options: InklingOptions<P>)
     base: readBase(options.url),
     key: options.key,
     onUnavailable,
+    onThrottled: onThrottled ?? "deny",
     require: readRequire(options.require ?? [], Object.values(DATA_OF).flat()),
     timeoutMs: readNumber("timeoutMs", options.timeoutMs ?? 3_000, 1, 3_600_000),
     retries: readNumber("retries", options.retries ?? 2, 0, 20),
@@ -112,6 +138,21 @@ export function readNumber(name: string, value: number, least: number, most: num
   if (!Number.isInteger(value) || value < least || value > most)
     throw wrong(name, `must be a whole number from ${least} to ${most}`);
   return value;
+}
+
+/**
+ * A misspelt option would silently keep its default, so it is refused.
+ * @throws TypeError that names the first unknown option and those that exist
+ */
+export function refuseUnknown(
+  options: object,
+  known: Readonly<Record<string, true>>,
+  whose: string,
+  refuse = wrong,
+): void {
+  for (const name in options)
+    if (!Object.hasOwn(known, name))
+      throw refuse(name, `is not an option ${whose}. Options: ${Object.keys(known).join(", ")}`);
 }
 
 export function wrong(name: string, what: string): TypeError {

@@ -20,6 +20,8 @@ export interface Effects {
   readonly random: () => number;
   /** Resolves after so many milliseconds; rejects with the signal's reason. */
   readonly sleep: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
+  /** Failed lookups in a row that open the circuit breaker. */
+  readonly breakAfter: number;
 }
 
 export interface ApiRequest {
@@ -108,7 +110,7 @@ export class Transport {
   constructor(base: string, key: string | null, effects: Effects) {
     this.base = base;
     this.effects = effects;
-    this.breaker = new Breaker(effects.now, effects.random);
+    this.breaker = new Breaker(effects.now, effects.random, effects.breakAfter);
     this.#authorization = key === null ? {} : { Authorization: `Bearer ${key}` };
   }
 

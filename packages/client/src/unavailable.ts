@@ -8,6 +8,8 @@ import { InklingError } from "./errors.ts";
 /** What a lookup does when the service is unavailable. */
 export const ON_UNAVAILABLE = ["throw", "allow", "deny"] as const;
 export type OnUnavailable = (typeof ON_UNAVAILABLE)[number];
+/** What `denies()` returns for a lookup without an answer: "deny" means true. */
+export type Verdict = Exclude<OnUnavailable, "throw">;
 
 const MEMBERS = [
   "city",
@@ -34,12 +36,12 @@ const MEMBERS = [
 /** No answer: the service is unavailable. */
 export class Unavailable {
   readonly available = false;
-  /** The client's `onUnavailable`. */
-  readonly verdict: "allow" | "deny";
+  /** The client's `onUnavailable`, or its `onThrottled` while the server throttles the key. */
+  readonly verdict: Verdict;
   /** Why there is no answer. */
   readonly error: InklingError;
 
-  constructor(verdict: "allow" | "deny", error: InklingError) {
+  constructor(verdict: Verdict, error: InklingError) {
     this.verdict = verdict;
     this.error = error;
   }
@@ -54,9 +56,10 @@ for (const member of MEMBERS) {
   });
 }
 
-/** What `work` resolves to, or an `Unavailable` where `onUnavailable` applies to its failure. */
+/** What `work` resolves to, or an `Unavailable` if `onUnavailable` or `onThrottled` applies to its failure. */
 export async function settle<T, P extends OnUnavailable>(
   onUnavailable: P,
+  onThrottled: Verdict,
   work: Promise<T>,
 ): Promise<T | IfUnavailable<P>> {
   try {
@@ -64,7 +67,7 @@ export async function settle<T, P extends OnUnavailable>(
   } catch (error) {
     const isApplied = onUnavailable === "allow" || onUnavailable === "deny";
     if (!isApplied || !(error instanceof InklingError) || !error.isUnavailable) throw error;
-    return new Unavailable(onUnavailable, error) as IfUnavailable<P>;
+    return new Unavailable(error.isThrottled ? onThrottled : onUnavailable, error) as IfUnavailable<P>;
   }
 }
 
@@ -72,7 +75,8 @@ export async function settle<T, P extends OnUnavailable>(
 export type IfUnavailable<P extends OnUnavailable> = P extends "throw" ? never : Unavailable;
 
 /**
- * Should the visitor be refused? `refuses` decides on an answer, and the client's `onUnavailable` without one.
+ * Should the visitor be refused? `refuses` decides on an answer, and the client's `onUnavailable` or
+ * `onThrottled` without one.
  * @param answer of any lookup; undefined, for an address without a place, is never refused
  */
 export function denies<T>(

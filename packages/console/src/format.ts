@@ -1,6 +1,6 @@
 // format.ts: numbers, times and codes as text.
 
-import type { Flag } from "@inkling/server/admin-answers";
+import type { DataAge, Flag } from "@inkling/server/admin-answers";
 
 const regions = new Intl.DisplayNames(["en"], { type: "region", fallback: "code" });
 const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
@@ -39,6 +39,10 @@ export function formatDuration(seconds: number): string {
   const { n, unit } = largestUnit(seconds);
   return n.toLocaleString("en", { style: "unit", unit, unitDisplay: "long" });
 }
+
+/** "geolocation 171 days, is_proxy 3 hours": as the server has them. */
+export const formatAges = (ages: readonly DataAge[]) =>
+  ages.map(({ answer, seconds }) => `${answer} ${formatDuration(seconds)}`).join(", ");
 
 /** "3 hours ago", "in 2 days" or "just now" */
 export function formatRelative(iso: string): string {

@@ -6,7 +6,9 @@ import { useEffect, useRef } from "preact/hooks";
 import { api } from "./api.ts";
 import { Button, Linked, RelativeTime } from "./components/basics.tsx";
 import { ThemeChoice } from "./components/theme-choice.tsx";
+import { formatDuration } from "./format.ts";
 import { type Loading, useLoad, useRoute } from "./hooks.ts";
+import { AuditPage } from "./pages/audit.tsx";
 import { DataPage } from "./pages/data/data.tsx";
 import { HostsPage } from "./pages/hosts.tsx";
 import { KeysPage } from "./pages/keys/keys.tsx";
@@ -22,6 +24,7 @@ const PAGES = [
   { id: "traffic", title: "Traffic", Page: TrafficPage },
   { id: "hosts", title: "Hosts", Page: HostsPage },
   { id: "overrides", title: "Overrides", Page: OverridesPage },
+  { id: "audit", title: "Audit", Page: AuditPage },
 ];
 
 async function loadStatus(signal: AbortSignal) {
@@ -79,12 +82,14 @@ export function Frame({ logOut }: { logOut: () => void }) {
 function ReleaseStatus({ from: { data, error } }: { from: Loading<Status> }) {
   if (error !== undefined) return <span class="bad">status unknown</span>;
   if (data === undefined) return null;
-  const { release, missing } = data.overview;
+  const { release, missing, ages } = data.overview;
   if (release === null) return <span class="bad">no data yet</span>;
   return (
     <>
       <span class="faint">
-        data of <RelativeTime iso={release.created_at} />
+        built <RelativeTime iso={release.created_at} />
+        {ages.length > 0 &&
+          `; oldest data: ${formatDuration(Math.max(...ages.map(({ seconds }) => seconds)))}`}
       </span>
       {missing.length > 0 && <span class="bad"> without {missing.join(", ")}</span>}
     </>

@@ -25,6 +25,7 @@ export * from "./overrides/reputation-flags.ts";
 export * from "./segment/answers.ts";
 export * from "./segment/cover.ts";
 export * from "./segment/crc32.ts";
+export * from "./segment/data-age.ts";
 export * from "./segment/domain-table.ts";
 export * from "./segment/email-segment.ts";
 export * from "./segment/evidence.ts";

@@ -80,6 +80,7 @@ export class Keeper {
       dataDir,
       serverId: serverId(dataDir),
       verify: verifyRelease,
+      served: () => this.taken,
       now: Date.now,
     });
   }

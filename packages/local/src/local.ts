@@ -44,6 +44,7 @@ import {
   type LoadedRelease,
   type Outcome,
   Overrides,
+  stateHeaders,
 } from "@inkling/engine";
 import { errorOf } from "./failures.ts";
 import type { LocalOptions } from "./options.ts";
@@ -61,6 +62,9 @@ interface Source {
   readonly answers: AnswerSource;
   readonly data: Readonly<Record<Lookup, DataState>>;
 }
+
+/** How long the ages of `data` are used: they count in hours. */
+const AGES_MS = 3_600_000;
 
 /** Values between two turns of the event loop. */
 const BATCH_SIZE = 1_000;
@@ -85,6 +89,7 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
   readonly #block = new AddressBlock(this.#answerer);
   #releases: Releases | undefined;
   #source: Source | undefined;
+  #ages: ReturnType<typeof setInterval> | undefined;
 
   private constructor(options: ReadLocalOptions<P>) {
     this.#options = options;
@@ -100,6 +105,11 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
       },
       onError: (error) => options.onError?.(error),
     });
+    local.#ages = setInterval(() => {
+      const { release } = local.#use().answers;
+      local.#source = local.#sourceOf(release!); // there is one from the start on
+    }, AGES_MS);
+    local.#ages.unref();
     return local;
   }
 
@@ -190,8 +200,9 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
     }
   }
 
-  /** Ends what follows releases; lookups throw from then on. */
+  /** Ends what follows releases; lookups throw InklingError CLOSED from then on. */
   async close(): Promise<void> {
+    clearInterval(this.#ages);
     this.#source = undefined;
     const releases = this.#releases;
     this.#releases = undefined;
@@ -213,7 +224,7 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
       requireData(this.#required(lookup, options), data[lookup], {});
       return (bytes === undefined ? undefined : withData(objectOf(bytes), data[lookup])) as T;
     };
-    return settle(this.#options.onUnavailable, work());
+    return settle(this.#options.onUnavailable, "deny", work()); // nothing throttles in process;
   }
 
   #bytes(lookup: Lookup, value: string, options: Extras | undefined): Uint8Array | undefined {
@@ -240,15 +251,18 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
   }
 
   #use(): Source {
-    if (this.#source === undefined) throw new Error("@inkling/local: it is closed");
+    if (this.#source === undefined)
+      throw new InklingError("CLOSED", "This instance of @inkling/local is closed");
     return this.#source;
   }
 
   #sourceOf(release: LoadedRelease): Source {
+    const { manifest } = release;
+    const states = stateHeaders(manifest, manifest.feeds, Date.now());
     const data = LOOKUPS.map((lookup) => {
-      const headers = new Headers({ "inkling-data-version": release.manifest.id });
-      const { header } = release.states[lookup];
-      if (header !== undefined) headers.set("inkling-data-state", header);
+      const headers = new Headers({ "inkling-data-version": manifest.id });
+      const { plain } = states[lookup];
+      if (plain !== undefined) headers.set("inkling-data-state", plain);
       return [lookup, readDataState(headers)];
     });
     return {

@@ -3,7 +3,7 @@
 // err  TypeError that names the option
 
 import type { DataName, OnUnavailable } from "@inkling/client";
-import { DATA_OF, ON_UNAVAILABLE, readRequire } from "@inkling/client/support";
+import { DATA_OF, ON_UNAVAILABLE, readRequire, refuseUnknown } from "@inkling/client/support";
 import { type ChannelLocation, parseChannel } from "@inkling/release-store";
 import { readPublicKey, S3_VARIABLES } from "@inkling/release-store/channel";
 import type { LocalOptions } from "./options.ts";
@@ -22,8 +22,22 @@ export interface ReadLocalOptions<P extends OnUnavailable> {
   readonly require: readonly DataName[];
 }
 
+/** A `Record` of all names, so that TypeScript reports an option that is missing here. */
+const LOCAL_OPTIONS: Readonly<Record<keyof LocalOptions, true>> = {
+  data: true,
+  channel: true,
+  channelKey: true,
+  env: true,
+  mode: true,
+  onUnavailable: true,
+  require: true,
+  onRelease: true,
+  onError: true,
+};
+
 /** @throws TypeError */
 export function readOptions<P extends OnUnavailable>(options: LocalOptions<P>): ReadLocalOptions<P> {
+  refuseUnknown(options, LOCAL_OPTIONS, "of createLocal", wrong);
   const { data, env = {}, mode = "serve", onUnavailable = "throw" as P } = options;
   if (typeof data !== "string" || data === "") throw wrong("data", "must be the path of a data folder");
   if (mode !== "serve" && mode !== "up") throw wrong("mode", 'must be "serve" or "up"');

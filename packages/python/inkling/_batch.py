@@ -170,10 +170,12 @@ def read_answer(lookup: str, value: Any, data: DataState) -> Any:
 def require_data(required: Sequence[str], data: DataState, response: Optional[HTTPResponse]) -> None:
     if not data.lacks(required):
         return
-    lacking = ", ".join(name for name in required if name in data.missing)
+    lacking = ", ".join(data.lacking(required))
+    is_missing = all(name in data.missing for name in data.lacking(required))
+    what = "The server has no data for %s" if is_missing else "The server's data is incomplete for %s"
     raise InklingError(
         "DATA_INCOMPLETE",
-        "The server has no data for %s" % lacking
+        what % lacking
         if lacking
         else "It is not known whether the server has all data",
         answer_status=None if response is None else response.status,

@@ -109,6 +109,7 @@ class Inkling(Generic[_U]):
         key: Optional[str],
         *,
         on_unavailable: Literal["allow", "deny"],
+        on_throttled: Literal["allow", "deny"] = "deny",
         require: Sequence[str] = (),
         timeout: float = 3.0,
         retries: int = 2,
@@ -122,6 +123,7 @@ class Inkling(Generic[_U]):
         key: Optional[str],
         *,
         on_unavailable: str = "raise",
+        on_throttled: Optional[str] = None,
         require: Sequence[str] = (),
         timeout: float = 3.0,
         retries: int = 2,
@@ -137,7 +139,14 @@ class Inkling(Generic[_U]):
             raise _wrong("key", "must be a whole key, ink_live_… or ink_test_…, or None if a proxy adds it")
         if on_unavailable not in ("raise", "allow", "deny"):
             raise _wrong("on_unavailable", 'must be "raise", "allow" or "deny"')
+        if on_throttled not in (None, "allow", "deny"):
+            raise _wrong("on_throttled", 'must be "allow" or "deny"')
+        if on_throttled is not None and on_unavailable == "raise":
+            raise _wrong("on_throttled", 'has no effect with on_unavailable "raise": set that to "allow" or "deny"')
         self.on_unavailable = on_unavailable
+        # The verdict while the server throttles this client's key. "deny" is the default: otherwise a visitor who sends
+        # many requests would exhaust the key's rate and be let in.
+        self.on_throttled = on_throttled or "deny"
         # Is the key one of the sandbox, with the fixed answers of docs/sandbox.md?
         self.is_sandbox = key is not None and key.startswith("ink_test_")
         self._require = _names(require, [name for names in DATA_OF.values() for name in names])
@@ -322,7 +331,7 @@ class Inkling(Generic[_U]):
     def _settle(self, error: InklingError) -> Any:
         if self.on_unavailable == "raise" or not error.is_unavailable:
             raise error
-        return Unavailable(self.on_unavailable, error)
+        return Unavailable(self.on_throttled if error.is_throttled else self.on_unavailable, error)
 
 
 def _wrong(name: str, what: str) -> ValueError:

@@ -55,6 +55,11 @@ class InklingError(Exception):
         return self.is_unreached or self.answer_status in _PASSING_STATUSES
 
     @property
+    def is_throttled(self) -> bool:
+        """Did the server refuse the lookup because the key's rate or quota is used up? `on_throttled` applies."""
+        return self.answer_status == 429
+
+    @property
     def is_unavailable(self) -> bool:
         """Can there be no answer, although the request is right? `on_unavailable` applies to these."""
         return self.code in _UNAVAILABLE_CODES or self.is_passing
@@ -90,7 +95,7 @@ class Unavailable:
     available = False
 
     def __init__(self, verdict: str, error: InklingError) -> None:
-        # The client's `on_unavailable`: "allow" or "deny".
+        # The client's `on_unavailable`, or its `on_throttled` while the server throttles the key: "allow" or "deny".
         self.verdict = verdict
         # Why there is no answer.
         self.error = error
@@ -109,7 +114,7 @@ _T = TypeVar("_T")
 
 
 def denies(answer: Union[_T, Unavailable, None], refuses: Callable[[_T], object]) -> bool:
-    """Should the visitor be refused? `refuses` decides on an answer, the client's `on_unavailable` without one.
+    """Should the visitor be refused? `refuses` decides on an answer, `on_unavailable` or `on_throttled` without one.
 
     None, for an address without a place, is never refused.
     """

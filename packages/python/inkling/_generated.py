@@ -19,7 +19,7 @@ def _flag(value: Any) -> bool:
     return value
 
 
-SERVER_CODES: Tuple[str, ...] = ("PATH_INVALID", "PARAMETER_INVALID", "IP_ADDRESS_INVALID", "IP_ADDRESS_RESERVED", "HOST_INVALID", "BATCH_INVALID", "VALUE_INVALID", "KEY_MISSING", "KEY_INVALID", "KEY_EXPIRED", "SCOPE_REQUIRED", "SOURCE_NOT_ALLOWED", "VISITOR_DENIED", "PATH_NOT_FOUND", "IP_ADDRESS_NOT_FOUND", "METHOD_NOT_ALLOWED", "CONTENT_TOO_LARGE", "CONTENT_TYPE_INVALID", "SANDBOX_VALUE_REQUIRED", "RATE_LIMITED", "TOO_MANY_STREAMS", "QUOTA_EXCEEDED", "INTERNAL", "DATA_NOT_LOADED", "KEYS_NOT_LOADED")
+SERVER_CODES: Tuple[str, ...] = ("PATH_INVALID", "PARAMETER_INVALID", "IP_ADDRESS_INVALID", "IP_ADDRESS_RESERVED", "HOST_INVALID", "BATCH_INVALID", "VALUE_INVALID", "KEY_MISSING", "KEY_INVALID", "KEY_EXPIRED", "SCOPE_REQUIRED", "SOURCE_NOT_ALLOWED", "CALLER_UNKNOWN", "VISITOR_DENIED", "PATH_NOT_FOUND", "IP_ADDRESS_NOT_FOUND", "METHOD_NOT_ALLOWED", "CONTENT_TOO_LARGE", "CONTENT_TYPE_INVALID", "SANDBOX_VALUE_REQUIRED", "RATE_LIMITED", "TOO_MANY_STREAMS", "QUOTA_EXCEEDED", "INTERNAL", "DATA_NOT_LOADED", "KEYS_NOT_LOADED")
 CLIENT_CODES: Tuple[str, ...] = ("CONNECTION_FAILED", "TIMED_OUT", "ANSWER_UNREADABLE", "DATA_INCOMPLETE")
 HINTS: Dict[str, str] = {
     "PATH_INVALID": "send the value as it is: this client escapes it",
@@ -34,6 +34,7 @@ HINTS: Dict[str, str] = {
     "KEY_EXPIRED": "make a new key with `inkling keys create`, or `inkling keys rotate` before the next one expires",
     "SCOPE_REQUIRED": "make a key with this scope: `inkling keys create --scopes geolocate,reputation,email`",
     "SOURCE_NOT_ALLOWED": "the key is bound to networks: `inkling keys list` on the server shows them",
+    "CALLER_UNKNOWN": "the key is bound to networks, and the proxy in front of the server sends no X-Forwarded-For: configure it to",
     "VISITOR_DENIED": "`deny` of /v1/forward-auth names a flag of this visitor",
     "PATH_NOT_FOUND": "is `url` the address of the server, without a path of the API?",
     "IP_ADDRESS_NOT_FOUND": "no data has a place for this address",
@@ -50,7 +51,7 @@ HINTS: Dict[str, str] = {
     "CONNECTION_FAILED": "is the server running, and is `url` its address? `__cause__` holds the error behind it",
     "TIMED_OUT": "raise `timeout`, or look at the server's load",
     "ANSWER_UNREADABLE": "what answered is not Inkling: look at `url`, and at the proxy in front of the server",
-    "DATA_INCOMPLETE": "`require` names it: run `inkling data update` on the server; `inkling data status` says what is missing",
+    "DATA_INCOMPLETE": "`require` names it: run `inkling data update` on the server; `inkling data status` names the missing feeds, and `inkling feeds disable ID` does without one",
 }
 # What the answer of each lookup can be incomplete in.
 DATA_OF: Dict[str, Tuple[str, ...]] = {

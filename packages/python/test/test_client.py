@@ -333,6 +333,19 @@ class WithoutAnAnswer(Case):
         _, client = self.serve(refused)
         self.fails("IP_ADDRESS_RESERVED", client.reputation, "10.0.0.1")
 
+    def test_throttling_is_denied_by_default(self):
+        for code in ("RATE_LIMITED", "QUOTA_EXCEEDED"):
+            refused = answer(429, problem(code, 429))
+            for options, verdict in (
+                ({"on_unavailable": "allow"}, "deny"),
+                ({"on_unavailable": "deny", "on_throttled": "allow"}, "allow"),
+            ):
+                _, client = self.serve(refused, retries=0, **options)
+                found = client.reputation("81.2.69.1")
+                self.assertEqual((found.verdict, found.error.code, found.error.is_throttled), (verdict, code, True))
+            _, client = self.serve(refused, retries=0)
+            self.fails(code, client.reputation, "81.2.69.1")
+
     def test_what_always_raises(self):
         for code, status in (("KEY_INVALID", 401), ("SCOPE_REQUIRED", 403), ("SANDBOX_VALUE_REQUIRED", 422)):
             _, client = self.serve(answer(status, problem(code, status)), on_unavailable="allow")
@@ -361,8 +374,20 @@ class WithoutAnAnswer(Case):
         data = client.reputation("81.2.69.1", require=[]).data
         self.assertEqual((data.missing, data.incomplete, data.version), (("is_proxy",), ("is_abuser",), "v1"))
         self.fails("DATA_INCOMPLETE", client.reputation, "81.2.69.1", require=iter(["is_proxy"]))
+        error = self.fails("DATA_INCOMPLETE", client.reputation, "81.2.69.1", require=["is_abuser"])
+        self.assertIn("data is incomplete for is_abuser", str(error))
         _, client = self.serve(answer(), require=iter(["is_proxy"]))
         self.assertIn("proxy removes", self.fails("DATA_INCOMPLETE", client.reputation, "81.2.69.1").hint)
+
+
+    def test_ages(self):
+        for state, ages in (
+            ('complete; age="is_abuser:93d is_proxy:3h"', {"is_abuser": 93 * 24, "is_proxy": 3}),
+            ('complete; age="is_proxy:3w is_tor_exit:47h"', {"is_tor_exit": 47}),
+            ('partial; missing="is_abuser"', {}),
+        ):
+            _, client = self.serve(answer(Inkling_Data_State=state, Inkling_Data_Version="v1"), require=["is_proxy"])
+            self.assertEqual(client.reputation("81.2.69.1").data.age_hours, ages)
 
 
 def lines(count=None, ending=None, **headers):
@@ -443,6 +468,8 @@ class Options(Case):
             ((url, ""), {}),
             ((url, KEY + "\r\nX: y"), {}),
             ((url, KEY), {"on_unavailable": "throw"}),
+            ((url, KEY), {"on_throttled": "allow"}),
+            ((url, KEY), {"on_unavailable": "allow", "on_throttled": "raise"}),
             ((url, KEY), {"require": "is_proxy"}),
             ((url, KEY), {"require": ["is_proxi"]}),
             ((url, KEY), {"timeout": 0}),

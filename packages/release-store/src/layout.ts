@@ -21,6 +21,8 @@ export const DATA_FOLDER = {
   /** Copies of the keys in force, as hashes, and of the overrides, for a start while the database is unreachable. */
   keys: "keys.json",
   overrides: "overrides.json",
+  /** Keys and admin token of the first run, where no terminal showed them. */
+  firstKeys: "first-keys.txt",
   /** What is kept of the last build beyond its release. */
   lastBuild: "last-build.json",
   /** The last version of the channel that was taken, and this server's id in its roll-outs. */
@@ -28,6 +30,10 @@ export const DATA_FOLDER = {
   channelReport: "channel-report.json",
   serverId: "server-id",
   hosts: "hosts",
+  /** Entries of the audit trail that the database could not take yet. */
+  waitingEntries: "audit-waiting",
+  /** The settings that the server of this port, or the builder, went by last. */
+  knownSettings: (role: string) => `settings/${role}.json`,
   database: "inkling.db",
   segmentFile: (sha256: string) => `segments/${sha256}.seg`,
   /** Says that this file was read in full and found sound (verified.ts). */

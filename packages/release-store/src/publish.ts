@@ -113,10 +113,11 @@ export function pointTo(
  * Removes releases beyond the kept ones (the last published, the one in use, the pinned one), segments that neither those
  * nor the one that waits name, and what killed processes left. Call it with the folder locked: segments of a build under
  * way have no release yet.
+ * @param served the release that a server of this folder answers from, which may not be the current one
  */
-export function sweep(dataDir: string, kept = KEPT_RELEASES): void {
+export function sweep(dataDir: string, kept = KEPT_RELEASES, served?: string): void {
   removeLeftovers(dataDir);
-  const needed = removeOldReleases(dataDir, kept);
+  const needed = removeOldReleases(dataDir, kept, served);
   if (needed === undefined) return;
   for (const file of readdirSync(join(dataDir, DATA_FOLDER.segments))) {
     const path = `${DATA_FOLDER.segments}/${file}`;
@@ -125,8 +126,12 @@ export function sweep(dataDir: string, kept = KEPT_RELEASES): void {
 }
 
 /** @returns files of the segments that the kept releases name; undefined while a manifest cannot be read for now */
-function removeOldReleases(dataDir: string, kept: number): Set<string> | undefined {
-  const inUse = [findCurrent(dataDir)?.name, pinnedName(dataDir)];
+function removeOldReleases(
+  dataDir: string,
+  kept: number,
+  served: string | undefined,
+): Set<string> | undefined {
+  const inUse = [findCurrent(dataDir)?.name, pinnedName(dataDir), served];
   const needed = new Set<string>();
   const need = ({ segments }: Pick<Release, "segments">) => {
     for (const segment of Object.values(segments)) {

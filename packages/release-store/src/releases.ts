@@ -134,17 +134,21 @@ export function appendToOrder(dataDir: string, name: string): void {
 export function openManifest(dataDir: string, name: string): Release {
   return explained(dataDir, name, () => {
     if (!isReleaseName(name)) throw new ReleaseError("this is not the name of a release");
-    const text = readFileSync(join(dataDir, DATA_FOLDER.releaseFile(name)), "utf8");
-    const manifest = releaseSchema.parse(JSON.parse(text));
-    const id = releaseId(manifest);
-    if (id !== manifest.id) throw new ReleaseError(`the manifest is damaged: its content makes the id ${id}`);
-    if (releaseName(manifest) !== name) {
-      throw new ReleaseError(`the manifest is that of the release ${releaseName(manifest)}`);
-    }
-    const [unfounded] = unfoundedAnswers(manifest);
-    if (unfounded !== undefined) throw new ReleaseError(`the manifest has no segment for ${unfounded}`);
-    return manifest;
+    return parseManifest(readFileSync(join(dataDir, DATA_FOLDER.releaseFile(name)), "utf8"), name);
   });
+}
+
+/** Everything that can be checked of a manifest without its segments. @throws ReleaseError; errors of JSON and zod */
+export function parseManifest(text: string, name: string): Release {
+  const manifest = releaseSchema.parse(JSON.parse(text));
+  const id = releaseId(manifest);
+  if (id !== manifest.id) throw new ReleaseError(`the manifest is damaged: its content makes the id ${id}`);
+  if (releaseName(manifest) !== name) {
+    throw new ReleaseError(`the manifest is that of the release ${releaseName(manifest)}`);
+  }
+  const [unfounded] = unfoundedAnswers(manifest);
+  if (unfounded !== undefined) throw new ReleaseError(`the manifest has no segment for ${unfounded}`);
+  return manifest;
 }
 
 /** As {@link openManifest}; undefined when it cannot be read. */

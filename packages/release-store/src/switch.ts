@@ -78,6 +78,9 @@ export function pin(dataDir: string, name: string): void {
   switchTo(dataDir, name, pointers, () => {});
 }
 
+/** The release published last, which {@link unpin} goes forward to. */
+export const newestName = (dataDir: string, current: string): string => releaseNames(dataDir)[0] ?? current;
+
 /** Removes the pin and goes forward to the release published last. Without a pin nothing changes. */
 export async function unpin(
   dataDir: string,
@@ -86,7 +89,7 @@ export async function unpin(
   const from = requireCurrentName(dataDir);
   const wasPinned = pinnedName(dataDir) !== undefined;
   if (!wasPinned) return { from, to: from, wasPinned };
-  const newestOf = () => releaseNames(dataDir)[0] ?? from;
+  const newestOf = () => newestName(dataDir, from);
   let newest = from;
   while (newest !== newestOf()) {
     newest = newestOf(); // again after each verification: a build may have ended meanwhile, behind the pin

@@ -13,6 +13,7 @@ import {
   IpSegment,
   type Release,
   SEGMENT_KINDS,
+  SegmentError,
   type SegmentKind,
   type SegmentReport,
 } from "@inkling/engine";
@@ -33,6 +34,8 @@ export interface SegmentVerdict {
   readonly problem?: string;
   /** It has a problem although its hash is right: another version of Inkling wrote it, for example. */
   readonly isIntact?: true;
+  /** It is sound, but of another kind or size than the manifest says: the manifest is wrong, the file is not. */
+  readonly isMisnamed?: true;
   /** There is no such file. */
   readonly isGone?: true;
   /** It could not be read: another try may end differently. */
@@ -70,7 +73,8 @@ export function verifyRelease(dataDir: string, name: string, known: Stamps = {})
   const broken = eachSegment(dataDir, manifest, (kind, report, path) => {
     const stamp = fileStamp(path);
     stamps[report.sha256] = stamp;
-    const problem = known[report.sha256] === stamp ? {} : findProblem(path, kind, report);
+    const problem =
+      known[report.sha256] === stamp ? startProblem(path, kind, report) : findProblem(path, kind, report);
     if (problem.problem !== undefined) return problem;
     try {
       markVerified(dataDir, report.sha256, stamp); // whatever the others are: another release may have it too
@@ -105,8 +109,8 @@ function eachSegment(
     if (report === undefined) return [];
     const file = DATA_FOLDER.segmentFile(report.sha256);
     const problem = judge(kind, report, join(dataDir, file));
-    if (problem.problem !== undefined && (!problem.isPassing || problem.isUnreadable))
-      removeMark(dataDir, report.sha256);
+    const isOfFile = !problem.isMisnamed && (!problem.isPassing || problem.isUnreadable);
+    if (problem.problem !== undefined && isOfFile) removeMark(dataDir, report.sha256);
     return [{ kind, file, bytes: report.bytes, ...problem }];
   });
 }
@@ -117,6 +121,27 @@ export function brokenSegments(dataDir: string, manifest: Release): SegmentVerdi
   return verifySegments(dataDir, manifest).filter(isBroken);
 }
 
+/** Of a file that was verified: it may have been as another kind, or with another size, in another manifest. */
+function startProblem(path: string, kind: SegmentKind, { bytes }: SegmentReport): Problem {
+  try {
+    checkSegmentStart(readStart(path), bytes, kind);
+    return {};
+  } catch (error) {
+    const isMisnamed = error instanceof SegmentError && ["kind", "file length"].includes(error.place);
+    return isMisnamed ? misnamed(error.message) : faultOf(error);
+  }
+}
+
+const misnamed = (problem: string): Problem => ({ problem, isIntact: true, isMisnamed: true });
+
+function faultOf(error: unknown): Problem {
+  return {
+    problem: messageOf(error),
+    ...(isPassing(error) && { isPassing: true }),
+    ...(isUnreadable(error) && { isUnreadable: true }),
+  };
+}
+
 function findProblem(path: string, kind: SegmentKind, report: SegmentReport): Problem {
   try {
     const stamp = fileStamp(path);
@@ -124,34 +149,36 @@ function findProblem(path: string, kind: SegmentKind, report: SegmentReport): Pr
     if (typeof Bun !== "undefined") Bun.gc(true); // what is left of the segment before
     const { sha256, bytes } = hashFile(path);
     if (fileStamp(path) !== stamp) return { problem: "changed while it was read", isPassing: true };
-    if (bytes !== report.bytes) return { problem: `has ${bytes} bytes, want ${report.bytes}` };
     const isIntact = sha256 === report.sha256;
+    if (bytes !== report.bytes) {
+      const problem = `has ${bytes} bytes, want ${report.bytes}`;
+      return isIntact ? misnamed(problem) : { problem };
+    }
     const problems: string[] = [];
     try {
       if (isIntact) openSegmentOf(kind, mapFile(path)).verify(isIntact);
       else checkSegmentStart(readStart(path), bytes, kind);
     } catch (error) {
+      if (isIntact && error instanceof SegmentError && error.place === "kind") return misnamed(error.message);
       problems.push(messageOf(error));
     }
     if (!isIntact) problems.push(`SHA-256 is ${sha256.slice(0, 12)}…, not what its name says`);
     return problems.length === 0 ? {} : { problem: problems.join("; "), ...(isIntact && { isIntact }) };
   } catch (error) {
-    const faults = {
-      ...(isPassing(error) && { isPassing: true }),
-      ...(isUnreadable(error) && { isUnreadable: true }),
-    };
-    return { problem: messageOf(error), ...faults } as Problem;
+    return faultOf(error);
   }
 }
 
 export const isOfOtherVersion = (broken: readonly SegmentVerdict[]) =>
-  broken.length > 0 && broken.every(({ isIntact }) => isIntact);
+  broken.length > 0 && broken.every(({ isIntact, isMisnamed }) => isIntact && !isMisnamed);
 
 /** Why a release cannot be used. @param broken the segments of it that have a problem */
 export function describeBroken(name: string, broken: readonly SegmentVerdict[]): string {
   const problems = broken.map(({ kind, problem }) => `${kind}: ${problem}`).join("; ");
   if (isOfOtherVersion(broken)) return `release ${name} was made by another version of Inkling: ${problems}`;
   if (broken.every(({ isPassing }) => isPassing)) return `release ${name} cannot be read: ${problems}`;
+  if (broken.some(({ isMisnamed }) => isMisnamed))
+    return `release ${name} names segments that are not what its manifest says: ${problems}`;
   const gone = broken.find(({ isGone }) => isGone);
   return gone === undefined
     ? `release ${name} is corrupt: ${problems}`

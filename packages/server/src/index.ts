@@ -20,11 +20,19 @@ export * from "./overrides/record.ts";
 export { type RunningServer, type ServerOptions, StartError, startServer } from "./server.ts";
 export { isAdminToken } from "./store/admin-token.ts";
 export * from "./store/adopt-key.ts";
-export { type AuditEntry, auditJson } from "./store/audit.ts";
+export {
+  type Actor,
+  AUDIT_ACTIONS,
+  type AuditEntry,
+  auditJson,
+  type NewAuditEntry,
+  WAYS,
+} from "./store/audit.ts";
 export { DUMPED, type DumpedRow, type DumpedRows, fits } from "./store/dump.ts";
 export * from "./store/error.ts";
 export { OverrideConflictError } from "./store/overrides.ts";
 export { type IssuedKey, openStore, type Store } from "./store/store.ts";
 export { MAX_PAGE } from "./store/tables.ts";
 export type { UsageBatch, UsageEntry } from "./store/usage.ts";
+export { type HostEntry, storeWaiting, withEntry } from "./store/waiting-entries.ts";
 export { LOG_LEVELS } from "./telemetry/log.ts";

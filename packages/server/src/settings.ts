@@ -2,5 +2,5 @@
 
 export { isWellFormedToken } from "./keys/token.ts";
 export type { DnsServer } from "./mx/dns-servers.ts";
-export { parseDnsServer } from "./mx/dns-servers.ts";
+export { formatDnsServer, parseDnsServer } from "./mx/dns-servers.ts";
 export { LOG_LEVELS } from "./telemetry/log.ts";

@@ -34,6 +34,9 @@ nodeSelector: {{ toJson . }}
 {{- with .Values.tolerations }}
 tolerations: {{ toJson . }}
 {{- end }}
+{{- with .Values.affinity }}
+affinity: {{ toJson . }}
+{{- end }}
 securityContext:
   runAsNonRoot: true
   runAsUser: 65532
@@ -48,4 +51,16 @@ securityContext:
   allowPrivilegeEscalation: false
   readOnlyRootFilesystem: true
   capabilities: { drop: [ALL] }
+{{- end }}
+
+{{- define "inkling.annotations" -}}
+{{- with . }}
+annotations: {{ toJson . }}
+{{- end }}
+{{- end }}
+
+{{- define "inkling.items" -}}
+{{- range . }}
+- {{ toJson . }}
+{{- end }}
 {{- end }}

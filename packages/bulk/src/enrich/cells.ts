@@ -5,6 +5,7 @@
 // cost only paid for cells that are not an address alone
 
 import { MAX_IP_TEXT, parseIp, specialUse } from "@inkling/engine";
+import { trimmed } from "../values.ts";
 
 /** Longer cells hold something else. */
 const MAX_CELL = 4096;
@@ -34,6 +35,6 @@ function withoutPort(text: string): string {
 
 /** The email address: alone, or after a name, in angle brackets. */
 export function emailIn(cell: string): string {
-  const text = cell.trim();
-  return text.endsWith(">") ? text.slice(text.lastIndexOf("<") + 1, -1).trim() : text;
+  const text = trimmed(cell);
+  return text.endsWith(">") ? trimmed(text.slice(text.lastIndexOf("<") + 1, -1)) : text;
 }

@@ -356,7 +356,7 @@ describe("networks", () => {
       "--out",
       join(temp, "none-out.csv"),
     );
-    expect([code, out]).toEqual([0, "1 row, 0 without a public IP address\n"]);
+    expect([code, out]).toEqual([0, "1 row, 0 unparsable lines (0.0 %), 0 without a public IP address\n"]);
     expect(err).toContain("network is unknown: no feed with it is loaded");
     expect(enriched("ip\n81.2.69.1\n", { network: true, add: ["is_proxy"] })).toBe(
       `ip,is_proxy,${NAMES}\n81.2.69.1,true,,,,,,\n`,
@@ -392,7 +392,7 @@ describe("what a file is", () => {
       {},
       "no column with IP addresses or email addresses was found (columns: a, b)",
     ],
-    ["an empty file", "", {}, "(the file is empty)"],
+    ["rows without a member", "{}\n", { format: "ndjson" }, "(no row has a member)"],
     ["a column that is not there", "ip\n", { ipColumn: "addr" }, '--ip-column: there is no column "addr"'],
     [
       "one column twice",
@@ -632,7 +632,7 @@ describe("the command", () => {
     const target = join(temp, "out.csv");
     const { out, err, code } = await inkling("enrich", from, "--out", target, "--add", "country_iso_code");
     expect([out, err, code]).toEqual([
-      "2 rows, 1 without a public IP address\n",
+      "2 rows, 0 unparsable lines (0.0 %), 1 without a public IP address\n",
       "read as csv, IP addresses in ip\n",
       0,
     ]);
@@ -665,7 +665,7 @@ describe("the command", () => {
       "ip,email\n81.2.69.142,a@disposable-1.com\n81.2.69.1,b@x.com\n8.8.8.8,\n::1,x\n",
     );
     const { out } = await inkling("enrich", from, "--summary");
-    expect(out).toContain("4 rows\n3 with a public IP address, 1 without\n");
+    expect(out).toContain("4 rows\n0 unparsable lines (0.0 %)\n3 with a public IP address, 1 without\n");
     expect(out).toMatch(/Countries\nGB +2 +66\.7 % +█+\nunknown +1 +33\.3 % +█+\n/);
     expect(out).toMatch(/is_proxy +2 +66\.7 %/);
     expect(out).toMatch(/disposable +1 +33\.3 %/);
@@ -681,7 +681,7 @@ describe("the command", () => {
     const { out, err } = await inkling("enrich", from, "--out", target);
     expect(err).toBe("read as combined (nginx or Apache, combined), IP addresses in client\n");
     expect(out).toContain("29,997 rows");
-    expect(out).toContain("2 not combined, left as they are (the first is line 20,001)");
+    expect(out).toContain("2 unparsable lines (<0.1 %, the first is line 20,001)");
     const got = readFileSync(target, "utf8").split("\n");
     expect([got[20_000], got[20_002], got[25_000]]).toEqual(["x", "", "y 81.2.69.1"]);
     const packed = join(temp, "packed.log.zst");

@@ -3,7 +3,8 @@
 // in   chunks of bytes, a plan, the release and overrides to answer from
 // out  chunks of bytes; the tally
 // err  those of the streams; Interrupted as soon as the signal is aborted, also while a stream is idle
-// cost constant memory: two blocks for each thread are under way, and none more is read until the first of them is written
+// cost constant memory: two blocks for each thread are under way, and none more is read until the first of them is
+//      written; fewer while rows are longer than a block
 
 import { BulkError, notAllRead, unlessAborted, untilStopped } from "../errors.ts";
 import { BLOCK_BYTES, blocks } from "./blocks.ts";
@@ -25,6 +26,8 @@ const BLOCKS_TO_COLLECT = 64;
 
 /** Blocks that wait for each thread while it works on one. */
 const AHEAD = 2;
+/** A larger block has a row that is longer than a block. */
+const MAX_USUAL_BLOCK = 3 * BLOCK_BYTES;
 
 export async function enrich(
   chunks: AsyncIterable<Uint8Array>,
@@ -32,14 +35,17 @@ export async function enrich(
   pool: Pool,
   hooks: EnrichHooks,
 ): Promise<Tally> {
-  const underWay: Promise<Enriched>[] = [];
+  const underWay: { readonly result: Promise<Enriched>; readonly size: number }[] = [];
+  let bytesUnderWay = 0;
   let linesDone = 0;
   let firstBroken: number | undefined;
   let isFirst = true;
   let written = 0;
   const unlessStopped = <T>(promise: Promise<T>) => unlessAborted(promise, hooks.signal, notAllRead);
   const writeOldest = async () => {
-    const { bytes, lines, broken } = await unlessStopped(underWay.shift()!);
+    const { result, size } = underWay.shift()!;
+    const { bytes, lines, broken } = await unlessStopped(result);
+    bytesUnderWay -= size;
     if (broken !== undefined) firstBroken ??= linesDone + broken + 1;
     linesDone += lines;
     await unlessStopped(Promise.resolve(hooks.write(bytes)));
@@ -49,9 +55,13 @@ export async function enrich(
   try {
     for await (const block of blocks(untilStopped(chunks, hooks.signal), quotingDelimiter(plan))) {
       if (plan.fieldsLine !== undefined) checkFields(block, plan.fieldsLine);
+      const size = block.length; // none once a thread has the block
+      while (underWay.length > 0 && bytesUnderWay + size > AHEAD * pool.size * MAX_USUAL_BLOCK)
+        await writeOldest();
       const result = pool.block(block, isFirst);
       result.catch(() => {}); // may fail before its turn: writeOldest throws it
-      underWay.push(result);
+      underWay.push({ result, size });
+      bytesUnderWay += size;
       isFirst = false;
       if (underWay.length >= AHEAD * pool.size) await writeOldest();
     }

@@ -9,13 +9,12 @@ import type { Answers } from "./answers.ts";
 import { emailIn } from "./cells.ts";
 import type { Plan } from "./plan.ts";
 import { Row, type RowReader, textOf } from "./row.ts";
-import { rowReader, W3C_FIELDS } from "./rows.ts";
+import { BOM, hasBom, rowReader, W3C_FIELDS } from "./rows.ts";
 import { headerTail } from "./tails.ts";
 import { bump, emptyTally, type Tally } from "./tally.ts";
 
 const COMMA = 0x2c;
 const SPACE = 0x20;
-const BOM = [0xef, 0xbb, 0xbf] as const;
 
 /** What a block became. */
 export interface Enriched {
@@ -141,7 +140,7 @@ export class Enricher {
 
   /** Copies the mark of UTF-8. @returns where the first row begins */
   private mark(bytes: Uint8Array): number {
-    if (BOM.some((byte, i) => bytes[i] !== byte)) return 0;
+    if (!hasBom(bytes)) return 0;
     this.out.append(bytes, 0, BOM.length);
     return BOM.length;
   }
@@ -158,10 +157,12 @@ export class Enricher {
     out.append(bytes, row.insert, row.end);
   }
 
+  /** Copies the header, and blank lines before it. @returns where the next row begins */
   private header(bytes: Uint8Array, from: number): number {
     const { out } = this;
     const row = this.pending[0]!;
-    const next = this.rows.next(bytes, from, row);
+    let next = this.rows.next(bytes, from, row);
+    while (!row.isReadable && next < bytes.length) next = this.rows.next(bytes, next, row);
     out.append(bytes, from, row.insert);
     out.append(headerTail(this.plan));
     out.append(bytes, row.insert, row.end);

@@ -10,7 +10,17 @@ import { MEMBERS, type Member, perTable, TABLES, type Table } from "../members.t
 import { addressIn, emailIn } from "./cells.ts";
 import { fieldNames, type LineLayout, LOG_FORMATS, type LogName, recognize } from "./logs.ts";
 import { clientAmong, memberAt, objectOf, pathsOf, shareOf } from "./members-of.ts";
-import { type FormatName, type RowFormat, type RowLayout, splitRow, W3C_FIELDS } from "./rows.ts";
+import {
+  delimiterIn,
+  type FormatName,
+  firstRow,
+  type RowFormat,
+  type RowLayout,
+  splitRow,
+  splitRows,
+  type TableFormat,
+  W3C_FIELDS,
+} from "./rows.ts";
 
 export interface Plan extends RowLayout {
   /** Does the first row name the columns? */
@@ -51,8 +61,6 @@ const USUAL = [
   "disposable",
 ];
 const EMAIL_NAME = /^(user|customer|contact)?[-_ ]?(e-?mail|e-?mail[-_ ]?addr(ess)?|mail)$/i;
-/** What parts columns in files that are named .csv: many spreadsheets write semicolons. */
-const DELIMITERS = [",", ";", "\t"] as const;
 
 /**
  * @param head the first lines, whole ones
@@ -62,6 +70,7 @@ const DELIMITERS = [",", ";", "\t"] as const;
 export function planFor(head: string, name: string, options: EnrichOptions): Plan {
   if (!PREFIX.test(options.prefix ?? ""))
     throw usage("--prefix must be up to 40 letters, digits, _, - or .", "for example --prefix inkling_");
+  if (/^[\r\n]*$/.test(head)) return planOfNothing(name, options);
   const columns = [options.ipColumn ?? []].flat();
   if (columns.length > 1) return planOfSeveral(head, name, options, columns);
   return onePlan(head, name, { ...options, ipColumn: columns[0] });
@@ -119,8 +128,8 @@ const ANY_PREFIX = "\0";
 type OneColumn = EnrichOptions & { readonly ipColumn?: string | undefined };
 
 function onePlan(head: string, name: string, options: OneColumn): Plan {
-  const lines = head.split(/\r?\n/).filter((line) => line !== "");
-  const { format, ...columns } = layoutOf(lines, name, options);
+  const { format, ...columns } = layoutOf(head, name, options);
+  const lines = isTable(format) ? splitRows(head, columns.delimiter!, HEAD_ROWS) : linesOf(head);
   const added = addedMembers(options, columns);
   const { prefix = "" } = options;
   const isThere = namesThere(format, lines, columns);
@@ -136,18 +145,37 @@ function onePlan(head: string, name: string, options: OneColumn): Plan {
   return { ...layout, added, prefix, title: titleOf(layout, lines), ipTitle };
 }
 
+const linesOf = (text: string) => text.split(/\r?\n/).filter((line) => line !== "");
+const isTable = (format: RowFormat) => format === "csv" || format === "tsv";
+
+/** Nothing is looked up in a file without a row, and nothing is wrong with it: whoever enriches every night meets one. */
+function planOfNothing(name: string, { format, prefix = "" }: EnrichOptions): Plan {
+  const named = format ?? endingOf(name) ?? "csv";
+  const isKept = named === "csv" || named === "tsv" || named === "ndjson";
+  return {
+    ...NO_COLUMNS,
+    format: isKept ? named : "text",
+    ip: undefined,
+    delimiter: named === "tsv" ? "\t" : named === "csv" ? "," : undefined,
+    added: perTable(() => []),
+    prefix,
+    title: "an empty file",
+  };
+}
+
 type Layout = Omit<Plan, "added" | "prefix" | "title" | "ipTitle" | "next">;
 type Columns = Omit<Layout, "format">;
 
 /** @throws BulkError */
-function layoutOf(lines: readonly string[], name: string, options: OneColumn): Layout {
+function layoutOf(head: string, name: string, options: OneColumn): Layout {
   const { format } = options;
+  const lines = linesOf(head);
   const [first = ""] = lines;
   switch (format ?? endingOf(name)) {
     case "csv":
-      return { format: "csv", ...columnsOf("csv", lines, options) };
+      return { format: "csv", ...columnsOf("csv", head, options) };
     case "tsv":
-      return { format: "tsv", ...columnsOf("tsv", lines, options) };
+      return { format: "tsv", ...columnsOf("tsv", head, options) };
     case "ndjson":
       return { format: "ndjson", ...membersOf(lines, options) };
     case "text":
@@ -164,14 +192,15 @@ function layoutOf(lines: readonly string[], name: string, options: OneColumn): L
   if (/^\s*\{/.test(first)) return { format: "ndjson", ...membersOf(lines, options) };
   const log = recognize(lines);
   if (log !== undefined) return lineLayout(log, options);
-  const isNoTable = !/[,;\t]/.test(first) && first.includes(" ");
+  const row = firstRow(head);
+  const isNoTable = !/[,;\t]/.test(row) && row.includes(" ");
   if (format === "log" || /\.log$/i.test(bareName(name)) || (isNoTable && !isColumn(lines)))
     throw usage(
       `${name === "-" ? "standard input" : name} is in no format that is known`,
       `name one with --format; --format text takes the first public address in any line, whoever wrote it`,
     );
-  const table = first.includes("\t") ? "tsv" : "csv";
-  return { format: table, ...columnsOf(table, lines, options) };
+  const table = row.includes("\t") ? "tsv" : "csv";
+  return { format: table, ...columnsOf(table, head, options) };
 }
 
 const CLIENT = "client";
@@ -238,8 +267,8 @@ function namesThere(
   columns: Columns,
 ): (name: string) => boolean {
   const head = lines.slice(0, HEAD_ROWS);
-  const isTable = format === "csv" || format === "tsv" || format === "w3c";
-  if (!isTable && format !== "ndjson") return (name) => isAtMostEnds(name, head);
+  const hasColumns = isTable(format) || format === "w3c";
+  if (!hasColumns && format !== "ndjson") return (name) => isAtMostEnds(name, head);
   const names =
     format === "ndjson"
       ? head.flatMap((line) => Object.keys(objectOf(line)))
@@ -250,13 +279,6 @@ function namesThere(
           : [];
   const known = new Set(names);
   return (name) => known.has(name);
-}
-
-/** The one that is found most often in the first line, quoted text left out. */
-function delimiterIn(first: string): string {
-  const bare = first.replaceAll(/"[^"]*"/g, "");
-  const times = (delimiter: string) => bare.split(delimiter).length - 1;
-  return DELIMITERS.reduce((best, next) => (times(next) > times(best) ? next : best));
 }
 
 const NO_COLUMNS = { ip: 0, email: undefined, hasHeader: false, delimiter: undefined, width: undefined };
@@ -341,10 +363,10 @@ function membersOf(lines: readonly string[], options: OneColumn): Columns {
   return { ip, email, hasHeader: false, delimiter: undefined, width: undefined };
 }
 
-function columnsOf(format: "csv" | "tsv", lines: readonly string[], options: OneColumn): Columns {
-  const delimiter = format === "tsv" ? "\t" : delimiterIn(lines[0] ?? "");
-  const rows = lines.slice(0, HEAD_ROWS).map((line) => splitRow(line, delimiter));
-  const first = lines.length === 0 ? [] : rows[0]!;
+function columnsOf(format: TableFormat, head: string, options: OneColumn): Columns {
+  const delimiter = format === "tsv" ? "\t" : delimiterIn(head);
+  const rows = splitRows(head, delimiter, HEAD_ROWS).map((row) => splitRow(row, delimiter));
+  const first = rows[0]!;
   if (first.length > MOST_COLUMNS)
     throw usage(
       `the first row has ${first.length} columns, at most ${MOST_COLUMNS} are read`,
@@ -382,7 +404,7 @@ function chosenColumns<Key extends number | string>(
   const isOfEmail = (key: Key) => shareOf(values(key), isEmail) > 0.5;
   const email = [...byName, ...keys].find(isOfEmail) ?? byName[0];
   if (ip === undefined && email === undefined) {
-    const seen = names.length === 0 ? "the file is empty" : `columns: ${names.slice(0, 20).join(", ")}`;
+    const seen = names.length === 0 ? "no row has a member" : `columns: ${names.slice(0, 20).join(", ")}`;
     throw usage(
       `no column with IP addresses or email addresses was found (${seen})`,
       "name it: --ip-column NAME or --email-column NAME; a number counts from 1",

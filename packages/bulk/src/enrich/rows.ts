@@ -7,9 +7,10 @@
 // cost csv, tsv, w3c and text: one pass over the bytes of a row, no allocation
 
 import { IpAddress as Address, type IpAddress, parseIpBytesInto, specialUse } from "@inkling/engine";
+import { trimmed } from "../values.ts";
 import { type LineLayout, LOG_NAMES, lineReader, MAX_LINE_BYTES, type ReadLine } from "./logs.ts";
 import { memberAt } from "./members-of.ts";
-import { clear, type Row, type RowReader, takeLine, textOf } from "./row.ts";
+import { clear, Row, type RowReader, takeLine, textOf } from "./row.ts";
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -105,11 +106,11 @@ function field(bytes: Uint8Array, start: number, end: number, isQuoted: boolean)
   let from = start;
   let to = end;
   if (isQuoted) {
-    const text = textOf(bytes, start, end).trim();
+    const text = trimmed(textOf(bytes, start, end));
     const inner = text.slice(1, text.endsWith('"') ? -1 : undefined).replaceAll('""', '"');
     plainField[0] = -1;
     plainField[1] = -1;
-    plainField[2] = inner.trim();
+    plainField[2] = trimmed(inner);
     return plainField;
   }
   while (from < to && bytes[from] === 0x20) from++;
@@ -120,19 +121,58 @@ function field(bytes: Uint8Array, start: number, end: number, isQuoted: boolean)
   return plainField;
 }
 
-/** A quote that is not closed within so many bytes never is: a slip shall not swallow a file. */
-const MAX_QUOTED_BYTES = 64 * 1024;
-
-/** After the closing quote of the field that begins at `at`; -1 where there is none. */
+/** After the closing quote of the field that begins at `at`; -1 if the bytes hold none. */
 function afterQuotes(bytes: Uint8Array, at: number): number {
-  const end = Math.min(bytes.length, at + MAX_QUOTED_BYTES);
-  for (let i = bytes.indexOf(QUOTE, at + 1); i >= 0 && i < end; i = bytes.indexOf(QUOTE, i + 2)) {
+  for (let i = bytes.indexOf(QUOTE, at + 1); i >= 0; i = bytes.indexOf(QUOTE, i + 2)) {
     if (bytes[i + 1] !== QUOTE) return i + 1;
   }
   return -1;
 }
 
-/** The fields of one line of text, each read once. */
+/** The first rows of a table, without line ends and without blank ones. */
+export function splitRows(text: string, delimiter: string, limit: number): string[] {
+  const bytes = new TextEncoder().encode(text);
+  const reader = new DelimitedRows(delimiter.charCodeAt(0), -1, -1);
+  const row = new Row();
+  const rows: string[] = [];
+  for (let at = 0; at < bytes.length && rows.length < limit; ) {
+    at = reader.next(bytes, at, row);
+    if (row.isReadable) rows.push(textOf(bytes, row.start, row.insert));
+  }
+  return rows;
+}
+
+/** What separates columns in files that are named .csv: many spreadsheets write semicolons. */
+const DELIMITERS = [",", ";", "\t"] as const;
+
+/** The delimiter that is found most often in the first row, quoted text left out. */
+export function delimiterIn(text: string): string {
+  const bare = firstRow(text).replaceAll(/"[^"]*"/g, "");
+  const times = (delimiter: string) => bare.split(delimiter).length - 1;
+  return DELIMITERS.reduce((best, next) => (times(next) > times(best) ? next : best));
+}
+
+/** The first row that is not blank, whatever the delimiter is. */
+export function firstRow(text: string): string {
+  const start = /[^\r\n]/.exec(text)?.index ?? text.length;
+  for (let at = start, isFieldStart = true; at < text.length; at++) {
+    const c = text[at]!;
+    if (c === "\n") return text.slice(start, at).replace(/\r$/, "");
+    if (c === '"' && isFieldStart) at = closingQuote(text, at);
+    isFieldStart = DELIMITERS.includes(c as (typeof DELIMITERS)[number]);
+  }
+  return text.slice(start);
+}
+
+/** Where the quote at `at` is closed; `at` if it never is. */
+function closingQuote(text: string, at: number): number {
+  for (let i = text.indexOf('"', at + 1); i >= 0; i = text.indexOf('"', i + 2)) {
+    if (text[i + 1] !== '"') return i;
+  }
+  return at;
+}
+
+/** The fields of one row, each read once. */
 export function splitRow(line: string, delimiter: string): string[] {
   const bytes = new TextEncoder().encode(line);
   const parting = delimiter.charCodeAt(0);
@@ -193,7 +233,7 @@ class JsonRows implements RowReader {
 
 function textAt(members: Record<string, unknown>, path: string | undefined): string | undefined {
   const value = path === undefined ? undefined : memberAt(members, path);
-  return typeof value === "string" ? value.trim() : undefined;
+  return typeof value === "string" ? trimmed(value) : undefined;
 }
 
 /** Lines of a log: the text of one field. */
@@ -298,23 +338,27 @@ function addressEnd(bytes: Uint8Array, start: number, end: number, into: IpAddre
 const IS_ADDRESS = new Uint8Array(256);
 for (const c of "0123456789abcdefABCDEF.:") IS_ADDRESS[c.charCodeAt(0)] = 1;
 
+/** The mark of UTF-8, which may come before the first row. */
+export const BOM = [0xef, 0xbb, 0xbf] as const;
+export const hasBom = (bytes: Uint8Array): boolean => BOM.every((byte, i) => bytes[i] === byte);
+
 /**
  * Where the last whole row of a block ends; 0 when not even one is whole.
  * @param delimiter of files whose rows may go on after a line's end, inside quotes
+ * @param from where the first row begins
  */
-export function lastRowEnd(bytes: Uint8Array, delimiter: string | undefined): number {
+export function lastRowEnd(bytes: Uint8Array, delimiter: string | undefined, from = 0): number {
   if (delimiter === undefined || bytes.indexOf(QUOTE) < 0) return bytes.lastIndexOf(LF) + 1;
   const parting = delimiter.charCodeAt(0);
   let end = 0;
   let isFieldStart = true;
-  for (let at = 0; at < bytes.length; at++) {
+  for (let at = from; at < bytes.length; at++) {
     const c = bytes[at]!;
     if (c === QUOTE && isFieldStart) {
       const closed = afterQuotes(bytes, at);
-      // More bytes may close it, unless it is open for too long already.
-      if (closed < 0 && bytes.length - at < MAX_QUOTED_BYTES) return end;
-      if (closed >= bytes.length) return end; // the next byte may be a second quote
-      if (closed >= 0) at = closed - 1;
+      // More bytes may close it, or make its last quote the first of two.
+      if (closed < 0 || closed >= bytes.length) return end;
+      at = closed - 1;
       isFieldStart = false;
     } else if (c === LF) {
       end = at + 1;

@@ -41,6 +41,12 @@ export function emptyTally(): Tally {
   };
 }
 
+/** Lines that cannot be parsed, and their share of all: 0 of an empty file. */
+export function unparsable({ rows, broken, openQuotes }: Tally): { lines: number; share: number } {
+  const lines = broken + openQuotes;
+  return { lines, share: lines === 0 ? 0 : lines / (rows + broken) };
+}
+
 export function addTally(into: Tally, more: Tally): void {
   into.rows += more.rows;
   into.broken += more.broken;

@@ -1,11 +1,10 @@
-// What is written is read by hyparquet, which has no code in common with the encoders here.
+// What is written is read by hyparquet.
 
-import { describe, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { parquetMetadata, parquetReadObjects } from "hyparquet";
 import type { Member, Value } from "../members.ts";
-import { CodedColumn, hybrid, TextColumn } from "./parquet-columns.ts";
-import { ParquetFile } from "./parquet-file.ts";
+import { ParquetRows } from "./parquet.ts";
 
 type Known = Exclude<Value, undefined>;
 const MEMBERS: readonly { name: string; type: Member["type"]; any: fc.Arbitrary<Known> }[] = [
@@ -27,27 +26,15 @@ const anyRuns = fc.array(fc.tuple(fc.nat(), fc.integer({ min: 1, max: 40 })), {
 
 /** The bytes of a file with these groups of rows; `key` is the text of each row. */
 function fileOf(answers: readonly Row[], groups: readonly (readonly number[])[]): ArrayBuffer {
-  const key = new TextColumn("key");
-  const members = MEMBERS.map(({ name, type }) => {
-    const seen = [...new Set(answers.map((answer) => answer[name]))].filter((value) => value !== undefined);
-    return new CodedColumn(
-      { name, type },
-      seen,
-      Int32Array.from(answers, (a) => seen.indexOf(a[name]!)),
-    );
-  });
-  const file = new ParquetFile([key, ...members], [{ key: "inkling", value: "from X" }]);
+  const file = new ParquetRows([{ name: "key", type: "text" }, ...MEMBERS], "from X");
   const pieces: Uint8Array[] = [];
   for (const rows of groups) {
-    for (const [i, row] of rows.entries()) {
-      if (i % 2 === 0) key.appendAscii(keyOf(i, row));
-      else key.append(new TextEncoder().encode(keyOf(i, row)));
-    }
-    file.endGroup(Uint32Array.from(rows));
-    pieces.push(file.take());
+    for (const [i, row] of rows.entries())
+      file.addRow([keyOf(i, row), ...MEMBERS.map(({ name }) => answers[row]![name])]);
+    file.endGroup();
+    pieces.push(file.take().data as Uint8Array);
   }
-  file.finish();
-  return new Uint8Array(Buffer.concat([...pieces, file.take()])).buffer;
+  return new Uint8Array(Buffer.concat([...pieces, file.end().data as Uint8Array])).buffer;
 }
 
 const keyOf = (i: number, row: number) => `${(i * 7919) % 101}/${row}`;
@@ -104,16 +91,4 @@ test("each group has the bounds of its values, in byte order, and its unknown on
     [["0/2", "0/2", 0], ...MEMBERS.map(() => [undefined, undefined, 1])],
   ]);
   expect(key_value_metadata).toEqual([{ key: "inkling", value: "from X" }]);
-});
-
-describe("runs and packed groups, as the format describes them", () => {
-  test.each<[what: string, values: number[], width: number, bytes: number[]]>([
-    ["a run", new Array(200).fill(5), 3, [0x90, 0x03, 5]],
-    ["the example of the format", [0, 1, 2, 3, 4, 5, 6, 7], 3, [3, 0b10001000, 0b11000110, 0b11111010]],
-    ["a group that is not full", [1, 0, 1], 1, [3, 0b101]],
-    ["no bits", [0, 0], 0, [3]],
-    ["a group, then a run", [1, ...new Array(20).fill(0)], 1, [3, 1, 26, 0]],
-  ])("%s", (_, values, width, bytes) => {
-    expect([...hybrid(Uint32Array.from(values), width)]).toEqual(bytes);
-  });
 });

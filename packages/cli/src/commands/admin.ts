@@ -1,7 +1,7 @@
 // admin.ts: `inkling admin token rotate`: the token of the admin API.
 
 import type { Command } from "commander";
-import { userName } from "../config/user.ts";
+import { cliActor } from "../config/user.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
 import { warnOfNewDatabase, withStore } from "../runtime/keys.ts";
@@ -23,7 +23,7 @@ Examples:
     );
   addAction(command, context, ["dataDir"], async ({ settings }) => {
     warnOfNewDatabase(settings, context.terminal);
-    const made = await withStore(settings, (store) => store.adminToken.rotate(userName()));
+    const made = await withStore(settings, (store) => store.adminToken.rotate(cliActor()));
     context.terminal.err("Made a new admin token. It is shown this once: only its hash is kept.\n");
     context.terminal.out(made);
   });

@@ -2,11 +2,11 @@
 
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import { DATA_FOLDER, PRIVATE_FILE, replaceFile } from "@inkling/release-store";
+import { DATA_FOLDER, messageOf, PRIVATE_FILE, replaceFile } from "@inkling/release-store";
 import { openStore, type Store } from "@inkling/server";
 import type { Command } from "commander";
 import type { LoadedSettings, Settings } from "../config/settings.ts";
-import { userName } from "../config/user.ts";
+import { cliActor } from "../config/user.ts";
 import {
   type Backup,
   type BackupFile,
@@ -19,7 +19,7 @@ import type { Context } from "../runtime/context.ts";
 import { withExistingStore, withStore } from "../runtime/keys.ts";
 import { ensureWritable } from "../runtime/writable.ts";
 import { CliError, explainFileError, explainTargetError } from "../terminal/errors.ts";
-import { formatBytes, formatCount } from "../terminal/terminal.ts";
+import { formatBytes, formatCount, warn } from "../terminal/terminal.ts";
 
 const SETTINGS = ["dataDir"] as const;
 /** Of the data folder. All else there is made anew, or belongs to this host. */
@@ -27,6 +27,7 @@ const DATA_FILES = [DATA_FOLDER.feedChoice, DATA_FOLDER.channel] as const;
 /** The name of the settings file in an archive. */
 const SETTINGS_FILE = "inkling.toml";
 const OWNER_ONLY = 0o600;
+const TRAIL = "inkling_audit";
 /** A backup or restore is one transaction. */
 const TIMEOUT_MS = 600_000;
 
@@ -85,33 +86,54 @@ Examples:
     const { settings, flags } = call;
     const path = resolve(context.cwd, file);
     const backup = await checkBackup(path);
-    const toml = settingsTarget(context, flags.settings, backup);
-    const target = filesToWrite(settings, backup.files);
+    const { files, ignored } = await checkFiles(path, backup.files);
+    const toml = settingsTarget(context, flags.settings, files);
+    const { target, left } = filesToWrite(settings, files);
     ensureWritable(settings.dataDir); // before the database changes
     const kept = await withStore(settings, async (store) => {
-      const isEmpty = (await store.dump.isEmpty()) && !target.some(({ isThere }) => isThere);
-      if (!isEmpty && flags.force !== true) {
+      const filled = await store.dump.filled();
+      const isThere = target.some((file) => file.isThere);
+      // An audit trail alone, as `data update` leaves it, needs no --force, but is kept.
+      if ((isThere || filled.some((table) => table !== TRAIL)) && flags.force !== true) {
         throw new CliError(
           `there is something in ${store.label} or ${settings.dataDir} already`,
           "`--force` replaces it, and keeps it as a backup in the data folder",
         );
       }
-      if (isEmpty) return undefined;
+      if (!isThere && filled.length === 0) return undefined;
       const before = freeName(join(settings.dataDir, `${basename(path)}.before`));
       await makeBackup(before, call, context.version);
       return before;
     });
-    const about = { made_at: backup.madeAt, sha256: backup.sha256, rows: backup.rows };
+    const about = {
+      made_at: backup.madeAt,
+      sha256: backup.sha256,
+      rows: backup.rows,
+      files: target.map(({ name }) => name),
+    };
     await withLongStore(settings, (store) => replaceFrom(path, store, about));
     for (const { path, text } of target) write(path, text, PRIVATE_FILE);
     if (toml !== undefined) write(toml.path, toml.text, OWNER_ONLY);
-    const left = backup.files.some(({ name }) => name === SETTINGS_FILE) && toml === undefined;
+    for (const { name, why } of ignored)
+      warn(context.terminal, `${visible(name)} of the backup is not restored: ${why}`);
+    const isSettingsLeft = toml === undefined && files.some(({ name }) => name === SETTINGS_FILE);
+    const restored = {
+      ...backup,
+      files: files.filter(({ name }) => !left.includes(name) && !(isSettingsLeft && name === SETTINGS_FILE)),
+    };
     return {
-      json: { file: path, ...summary(backup), before: kept ?? null, settings_file: toml?.path ?? null },
+      json: {
+        file: path,
+        ...summary(restored),
+        ignored,
+        before: kept ?? null,
+        settings_file: toml?.path ?? null,
+      },
       text: [
-        `Restored ${path} of ${backup.madeAt}: ${listing(backup)}.`,
+        `Restored ${path} of ${backup.madeAt}: ${listing(restored)}.`,
         kept === undefined ? "" : `What was there is in ${kept}.`,
-        left ? "Its settings file was left: `--settings FILE` writes it." : "",
+        left.length === 0 ? "" : `This host's ${left.join(", ")} was left: a channel's version only rises.`,
+        isSettingsLeft ? "Its settings file was left: `--settings FILE` writes it." : "",
         "Keys that were revoked since then are valid again: `npx @inkling/cli keys list`, `keys revoke ID`.",
         "Releases are not part of a backup: `npx @inkling/cli data update` makes one.",
       ]
@@ -141,7 +163,7 @@ async function replaceFrom(path: string, store: Store, about: unknown): Promise<
       throw error;
     }
   };
-  await store.dump.replace(rows(), userName(), about).catch((error) => {
+  await store.dump.replace(rows(), cliActor(), about).catch((error) => {
     throw fault ?? error;
   });
 }
@@ -162,22 +184,77 @@ interface Target extends BackupFile {
   readonly isThere: boolean;
 }
 
-/** The files of the data folder. A channel's version only rises: that of a host that follows one stays. */
-function filesToWrite({ dataDir }: Settings, files: readonly BackupFile[]): Target[] {
-  return files.flatMap(({ name, text }) => {
-    const path = join(dataDir, name);
-    if (!DATA_FILES.some((one) => one === name)) return [];
-    const isThere = existsSync(path);
-    if (isThere && (name === DATA_FOLDER.channel || read(path) === text)) return [];
-    return [{ name, text, path, isThere }];
-  });
+interface Ignored {
+  readonly name: string;
+  readonly why: string;
 }
 
-function settingsTarget(context: Context, flag: unknown, { files }: Backup) {
+/** What each file has to be; of the settings that they can be read: which there are is for the version that reads them. */
+const CHECKS: Readonly<Record<string, (text: string) => Promise<unknown>>> = {
+  [DATA_FOLDER.feedChoice]: async (text) =>
+    (await import("@inkling/compiler/feed-choice")).parseFeedChoice(text, "it"),
+  [DATA_FOLDER.channel]: async (text) =>
+    (await import("@inkling/release-store/channel")).parseTrustState(text),
+  [SETTINGS_FILE]: async (text) => (await import("smol-toml")).parse(text),
+};
+
+/** Those that can be put in place, and the others: a file that is broken must not keep the keys from being restored. */
+async function checkFiles(
+  path: string,
+  all: readonly BackupFile[],
+): Promise<{ readonly files: readonly BackupFile[]; readonly ignored: readonly Ignored[] }> {
+  const files: BackupFile[] = [];
+  const ignored: Ignored[] = [];
+  for (const [index, file] of all.entries()) {
+    const { name, text } = file;
+    if (all.findIndex((one) => one.name === name) < index)
+      throw new CliError(
+        `${path} is damaged: it has ${visible(name)} twice`,
+        "nothing was restored; use another backup",
+      );
+    const check = Object.hasOwn(CHECKS, name) ? CHECKS[name] : undefined;
+    if (check === undefined) {
+      ignored.push({ name, why: "this version of Inkling does not know it" });
+      continue;
+    }
+    try {
+      await check(text);
+      files.push(file);
+    } catch (error) {
+      ignored.push({ name, why: messageOf(error).replace(/\s+/g, " ").slice(0, 200) });
+    }
+  }
+  return { files, ignored };
+}
+
+/** A name that somebody else has chosen, as one short word: its control characters as codes. */
+const visible = (name: string) =>
+  JSON.stringify(name.slice(0, 80)).replace(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (char) => `\\u${char.codePointAt(0)!.toString(16).padStart(4, "0")}`,
+  );
+
+/** The files of the data folder. A channel's version only rises: that of a host that follows one stays. */
+function filesToWrite({ dataDir }: Settings, files: readonly BackupFile[]) {
+  const target: Target[] = [];
+  const left: string[] = [];
+  for (const { name, text } of files) {
+    if (!DATA_FILES.some((one) => one === name)) continue;
+    const path = join(dataDir, name);
+    const isThere = existsSync(path);
+    if (isThere && read(path) === text) continue; // restored already
+    if (isThere && name === DATA_FOLDER.channel) left.push(name);
+    else target.push({ name, text, path, isThere });
+  }
+  return { target, left };
+}
+
+function settingsTarget(context: Context, flag: unknown, files: readonly BackupFile[]) {
   if (typeof flag !== "string") return undefined;
   const path = resolve(context.cwd, flag);
   const text = files.find(({ name }) => name === SETTINGS_FILE)?.text;
-  if (text === undefined) throw new CliError("the backup has no settings file", "leave out --settings");
+  if (text === undefined)
+    throw new CliError("the backup has no settings file that can be read", "leave out --settings");
   if (existsSync(path)) throw new CliError(`${path} exists already`, "name another file");
   return { path, text };
 }

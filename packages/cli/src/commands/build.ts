@@ -2,11 +2,14 @@
 
 import { currentName, messageOf, ReleaseError } from "@inkling/release-store";
 import { ChannelError, PublishStopped } from "@inkling/release-store/channel";
+import type { HostEntry } from "@inkling/server";
 import { type Command, Option } from "commander";
+import { auditedBy } from "../runtime/audited.ts";
 import { channelOf, openPublisher, renewIfDue, signingKey } from "../runtime/channel.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
 import { keepSettingsFresh, sleepUnlessAborted } from "../runtime/keep-fresh.ts";
+import { recordStart } from "../runtime/known-settings.ts";
 import { LiveSettings } from "../runtime/live-settings.ts";
 import { percentOf } from "../runtime/percent.ts";
 import { ensureWritable } from "../runtime/writable.ts";
@@ -36,7 +39,7 @@ Examples:
     );
   addAction(command, context, BUILD_SETTINGS, ({ settings, flags, read }) =>
     keepBuilding(
-      new LiveSettings(settings, read),
+      new LiveSettings(settings, read, "build"),
       context,
       flags.publish === true ? percentOf(flags.percent) : undefined,
     ),
@@ -63,7 +66,15 @@ async function keepBuilding(
     info: (event: string, fields?: object) => line("info", event, fields),
     error: (event: string, fields?: object) => line("error", event, fields),
   };
-  live.reloadOnHangUp(stopper, log);
+  const trail = {
+    log,
+    audited: <T>(entry: HostEntry, change: () => Promise<T>) =>
+      auditedBy(settings, entry, change, (reason) =>
+        log.error("audit-waits", { action: entry.action, subject: entry.subject, reason }),
+      ),
+  };
+  live.reloadOnHangUp(stopper, trail);
+  void recordStart(settings, live.role, trail);
   const publish = async () => {
     const name = currentName(dataDir);
     if (percent === undefined || name === undefined) return;

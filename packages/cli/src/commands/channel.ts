@@ -20,11 +20,13 @@ import {
   readChannel,
   readPrivateKey,
   readTrustState,
+  rolledBack,
   type Statement,
 } from "@inkling/release-store/channel";
 import { type Command, Option } from "commander";
 import { variableName } from "../config/setting-table.ts";
 import type { Settings } from "../config/settings.ts";
+import { audited } from "../runtime/audited.ts";
 import { channelOf, openPublisher, trustedKeys, withChannel } from "../runtime/channel.ts";
 import { addAction, type Flags, type Result } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
@@ -99,7 +101,8 @@ function addPublish(channel: Command, context: Context): void {
         "share of the servers that take it; the others keep the one before",
       ).default("100", "100"),
     )
-    .option("--again", "send also what is there already: it was damaged there")
+    .option("--again", "send the objects of what the channel names now once more: they were damaged there")
+    .option("--force", "publish also a release that the channel went back from")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
@@ -107,13 +110,31 @@ function addPublish(channel: Command, context: Context): void {
 Only segments that are not there yet are sent. Publishing the same release again renews it: servers refuse a channel
 that nobody has renewed for seven days.
 
+A release that the channel went back from needs --force: publishing it would undo the rollback on every server.
+--again leaves the channel as it is: the same version, release and share of the servers.
+
 Examples:
   inkling channel publish --channel s3://inkling-releases/prod
   inkling channel publish --percent 10
+  inkling channel publish --again
   INKLING_CHANNEL=/srv/inkling inkling channel publish`,
     );
   addAction(command, context, PUBLISH_SETTINGS, async ({ settings, flags }, release?: string) => {
     const { dataDir } = settings;
+    if (flags.again === true) {
+      if (release !== undefined || command.getOptionValueSource("percent") === "cli") {
+        throw new CliError(
+          "--again sends what the channel names now: it takes no release and no --percent",
+          "leave them out; `npx @inkling/cli channel status` shows what the channel names",
+          EXIT.usage,
+        );
+      }
+      return done(
+        await changed("nothing was sent", () =>
+          publisher(settings, context, "channel-published").sendAgain(dataDir),
+        ),
+      );
+    }
     const name = release ?? requireCurrentName(dataDir);
     const percent = percentOf(flags.percent);
     const names = releaseNames(dataDir);
@@ -122,9 +143,8 @@ Examples:
         names.length === 0 ? "`npx @inkling/cli data update` makes one" : `kept are ${names.join(", ")}`;
       throw new CliError(`there is no release ${name} in ${dataDir}`, hint);
     }
-    const again = flags.again === true;
     const statement = await changed("nothing was published", () =>
-      publisher(settings, context).publish(dataDir, name, percent, again),
+      publisher(settings, context, "channel-published").publish(dataDir, name, percent, flags.force === true),
     );
     if (statement.percent !== percent) {
       warn(
@@ -174,7 +194,7 @@ const WATCH_SECONDS = 120;
 async function promote(settings: Settings, context: Context, flags: Flags): Promise<Result> {
   const percent = percentOf(flags.percent);
   const seconds = flags.watch === undefined ? undefined : secondsOf(flags.watch);
-  const publishing = publisher(settings, context, flags.force === true, seconds);
+  const publishing = publisher(settings, context, "channel-promoted", flags.force === true, seconds);
   const [before, statement] = await changed("nothing was promoted", async () => [
     await publishing.read(),
     await publishing.promote(percent),
@@ -253,7 +273,11 @@ function addRollback(channel: Command, context: Context): void {
       "\nExamples:\n  inkling channel rollback\n  inkling channel rollback 20260601T043000000Z-0123456789ab",
     );
   addAction(command, context, PUBLISH_SETTINGS, async ({ settings }, release?: string) =>
-    done(await changed("nothing was rolled back", () => publisher(settings, context).rollback(release))),
+    done(
+      await changed("nothing was rolled back", () =>
+        publisher(settings, context, "channel-rolled-back").rollback(release),
+      ),
+    ),
   );
 }
 
@@ -321,7 +345,13 @@ function publicKeyIn(path: string): string {
  * @param isForced whatever servers report
  * @param seconds how long to wait for their reports before the share is raised
  */
-function publisher(settings: Settings, context: Context, isForced = false, seconds = 0) {
+function publisher(
+  settings: Settings,
+  context: Context,
+  action: "channel-published" | "channel-promoted" | "channel-rolled-back",
+  isForced = false,
+  seconds = 0,
+) {
   const { terminal } = context;
   const onRaise = async (before: Statement) => {
     const rollout = await watched(settings, context, before, seconds).catch(async (error) => {
@@ -338,10 +368,17 @@ function publisher(settings: Settings, context: Context, isForced = false, secon
   };
   return openPublisher(settings, context, {
     ...(!isForced && { onRaise }),
+    audited: (before, after, change) => {
+      const entry = { action, subject: after.channel, before: before && rolledOut(before) };
+      return audited(settings, terminal, { ...entry, after: rolledOut(after) }, change);
+    },
     onUpload: (path, bytes) => terminal.err(`  sending ${path} (${formatBytes(bytes)})\n`),
     onWarning: (message) => warn(terminal, message),
   });
 }
+
+/** For the audit trail. */
+const rolledOut = ({ version, release, percent }: Statement) => ({ version, release: release.name, percent });
 
 function named(settings: Settings, name: string | undefined): Settings {
   if (name === undefined) return settings;
@@ -354,9 +391,11 @@ function statementText(statement: Statement): string {
   const { channel, version, release, percent, previous, kept, published_at, expires_at } = statement;
   const age = formatAge(Date.now() - Date.parse(published_at));
   const others = percent < 100 && previous !== undefined ? `; the others have ${previous.name}` : "";
+  const left = [...rolledBack(statement)];
   return [
     `Channel ${channel}, version ${version}, published ${published_at} (age: ${age}): ${release.name} for ${percent} % of the servers${others}`,
     `  kept for a rollback: ${kept.map(({ name }) => name).join(", ")}`,
+    ...(left.length === 0 ? [] : [`  went back from: ${left.join(", ")}`]),
     `  valid until ${expires_at}`,
   ].join("\n");
 }

@@ -1,10 +1,8 @@
 // config.ts: `inkling config`: the settings in force and where each came from.
 
-import { formatPrefix, type Prefix } from "@inkling/engine";
-import { type DnsServer, formatDnsServer } from "@inkling/server";
 import type { Command } from "commander";
-import { SETTING_NAMES, type SettingName, tomlKey, variableName } from "../config/setting-table.ts";
-import { exampleFile, type LoadedSettings, shown } from "../config/settings.ts";
+import { SETTING_NAMES, tomlKey, variableName } from "../config/setting-table.ts";
+import { exampleFile, type LoadedSettings, plain } from "../config/settings.ts";
 import { printResult } from "../runtime/command.ts";
 import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
 import { table } from "../terminal/terminal.ts";
@@ -33,17 +31,10 @@ Examples:
   withSettings(command, SETTING_NAMES);
 }
 
-/** A setting as JSON may hold it; secrets are masked. */
-function plain(name: SettingName, loaded: LoadedSettings): unknown {
-  const value = shown(name, loaded.settings);
-  if (name === "trustedProxies") return (value as Prefix[]).map(formatPrefix);
-  return name === "dnsServers" ? (value as DnsServer[]).map(formatDnsServer) : value;
-}
-
 function configJson(loaded: LoadedSettings) {
   const settings = SETTING_NAMES.map((name) => [
     tomlKey(name),
-    { value: plain(name, loaded), from: loaded.origins[name], variable: variableName(name) },
+    { value: plain(name, loaded.settings), from: loaded.origins[name], variable: variableName(name) },
   ]);
   return { file: loaded.file ?? null, settings: Object.fromEntries(settings) };
 }
@@ -59,7 +50,7 @@ function configTable(loaded: LoadedSettings): string {
     const origin = loaded.origins[name];
     return [
       variableName(name),
-      cell(plain(name, loaded)),
+      cell(plain(name, loaded.settings)),
       origin === "file" ? (loaded.file ?? origin) : origin,
     ];
   });

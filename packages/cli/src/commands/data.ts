@@ -10,6 +10,7 @@ import {
   findUsable,
   hintFor,
   isBroken,
+  newestName,
   pin,
   pinnedName,
   readFeedsReport,
@@ -20,13 +21,30 @@ import {
   verifySegments,
 } from "@inkling/release-store";
 import type { Command } from "commander";
+import type { Settings } from "../config/settings.ts";
+import { audited } from "../runtime/audited.ts";
 import { build } from "../runtime/build.ts";
-import { type BuildDone, findLastBuild, HELD_HINT, type LastBuild } from "../runtime/build-process.ts";
+import {
+  type BuildDone,
+  type BuildResult,
+  failedFeeds,
+  findLastBuild,
+  HELD_HINT,
+  type LastBuild,
+} from "../runtime/build-process.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
+import { warnOfNewDatabase } from "../runtime/keys.ts";
 import { CliError, EXIT, Stopped } from "../terminal/errors.ts";
 import { feedCount } from "../terminal/progress.ts";
-import { conflictsText, dataAge, dataGaps, feedTable, segmentTable } from "../terminal/release-tables.ts";
+import {
+  conflictsText,
+  dataAge,
+  dataGaps,
+  feedTable,
+  oldestData,
+  segmentTable,
+} from "../terminal/release-tables.ts";
 import { formatAgo, formatBytes, type Style, type Terminal, warn } from "../terminal/terminal.ts";
 import { feedOf } from "./feeds.ts";
 
@@ -55,9 +73,9 @@ function addUpdate(data: Command, context: Context): void {
     .addHelpText(
       "after",
       `
-A running server picks up the new release by itself. Feeds that cannot be used or reached are reported; their last
-good copies stay in use, the release is published all the same, and the exit code is 3. A proxy is taken from
-HTTPS_PROXY and NO_PROXY.
+A running server picks up the new release by itself. Feeds that cannot be used or reached, or that are missing, are
+reported. Their last good copies stay in use, the release is published all the same, and the exit code is 3; \`inkling
+feeds disable ID\` does without a feed for good. A proxy is taken from HTTPS_PROXY and NO_PROXY.
 
 Examples:
   inkling data update
@@ -77,8 +95,7 @@ Examples:
     const accept = ((flags.accept ?? []) as string[]).map((id) =>
       id === ACCEPT_RELEASE ? id : feedOf(id).id,
     );
-    const options = { fetch: true, accept };
-    const { done, conflicts } = await build(settings, context.terminal, context.stopper.signal, options);
+    const { done, conflicts } = await update(settings, context, accept);
     const { type: _, ...rest } = done;
     // An older release with the same content has the feed states of its own build.
     const feeds = feedsOf(settings.dataDir, { name: done.name, manifest: done.release });
@@ -89,13 +106,33 @@ Examples:
         conflicts: conflicts.map(({ type: _, ...conflict }) => conflict),
       },
       text: updateText(done, context.terminal.style),
-      exitCode: done.refused.length + done.unreached.length > 0 || done.held ? EXIT.withoutSome : EXIT.ok,
+      exitCode: failedFeeds(done).length > 0 || done.held ? EXIT.withoutSome : EXIT.ok,
     };
   });
 }
 
+/** An update is one change, or one for each feed or release that is accepted. */
+function update(settings: Settings, context: Context, accept: readonly string[]): Promise<BuildResult> {
+  const { dataDir } = settings;
+  const { terminal, stopper } = context;
+  if (accept.length > 0) warnOfNewDatabase(settings, terminal);
+  const { feeds = [], held = null } = readFeedsReport(dataDir) ?? {};
+  const current = currentName(dataDir) ?? null;
+  const work = (): Promise<BuildResult> => build(settings, terminal, stopper.signal, { fetch: true, accept });
+  const whole = { action: "data-update-asked", subject: "data", before: { current } } as const;
+  if (accept.length === 0)
+    return audited(settings, terminal, { ...whole, after: { requested: "all feeds" } }, work);
+  return accept.reduce((change, subject) => {
+    const waits =
+      subject === ACCEPT_RELEASE ? held?.why : feeds.find(({ id }) => id === subject)?.pending?.why;
+    const before = { current, waits: waits ?? null };
+    const entry = { action: "data-accepted", subject, before, after: { accepted: true } } as const;
+    return () => audited(settings, terminal, entry, change);
+  }, work)();
+}
+
 function updateText(done: BuildDone, style: Style): string {
-  const { name, pinned, unreached, refused, held } = done;
+  const { name, pinned, unreached, refused, missing, held } = done;
   const same = held ? "stays in use" : "has the same content already: nothing to publish";
   return [
     ...(held ? [heldText(held)] : []),
@@ -104,8 +141,12 @@ function updateText(done: BuildDone, style: Style): string {
     ...dataGaps(done.release, style).map((gap) => `  ${gap}`),
     ...(unreached.length > 0 ? [`Not reached, see above: ${feedCount(unreached.length)}`] : []),
     ...(refused.length > 0 ? [`Refused, see above: ${refused.join(", ")}`] : []),
+    ...(missing.length > 0 ? [`Missing: ${missing.join(", ")}. ${MISSING_HINT}`] : []),
   ].join("\n");
 }
+
+const MISSING_HINT =
+  "`npx @inkling/cli data status` shows why; `npx @inkling/cli feeds disable ID` does without a feed";
 
 /** What waits, why, and how to accept it. */
 const heldText = ({ at, why }: HeldRelease) =>
@@ -164,7 +205,7 @@ function statusText(
   });
   const pending = release.feeds.filter((feed) => feed.pending !== undefined).map(({ id }) => id);
   const parts = [
-    `Release ${name}, built ${release.created_at} (${built})`,
+    `Release ${name}, built ${release.created_at} (${built}${oldestData(release, now)})`,
     problem === null
       ? ""
       : `${terminal.style.red("damaged")}  ${problem}: \`npx @inkling/cli data update\` makes a new one.`,
@@ -225,7 +266,9 @@ Examples:
     await new Promise((resolve) => setImmediate(resolve));
     if (context.stopper.signal.aborted) throw new Stopped(`${from} stays in use`);
     for (const problem of passedOver) warn(context.terminal, `passed over: ${problem}`);
-    pin(settings.dataDir, to);
+    await switchTo(settings, context, to === from ? "release-pinned" : "release-rolled-back", to, to, () =>
+      pin(settings.dataDir, to),
+    );
     return {
       json: { from, to, pinned: true },
       text:
@@ -234,6 +277,23 @@ Examples:
           : `Release ${to} is in use again (it was ${from}), and stays so until ${UNPIN}. A running server follows within seconds.`,
     };
   });
+}
+
+/** Nothing is switched, and recorded, where all is so already. */
+async function switchTo(
+  settings: Settings,
+  { terminal }: Context,
+  action: "release-pinned" | "release-rolled-back" | "release-unpinned",
+  current: string,
+  pinned: string | null,
+  change: () => unknown,
+): Promise<void> {
+  const { dataDir } = settings;
+  const before = { current: currentName(dataDir) ?? null, pinned: pinnedName(dataDir) ?? null };
+  const after = { current, pinned };
+  if (Bun.deepEquals(before, after)) return;
+  warnOfNewDatabase(settings, terminal);
+  await audited(settings, terminal, { action, subject: "data", before, after }, change);
 }
 
 function addUnpin(data: Command, context: Context): void {
@@ -246,7 +306,15 @@ function addUnpin(data: Command, context: Context): void {
       "\nA running server verifies the release, which takes some seconds, then switches to it by itself.\n\nExamples:\n  inkling data unpin",
     );
   addAction(command, context, READ_SETTINGS, async ({ settings }) => {
-    const { from, to, wasPinned } = await unpin(settings.dataDir, verifyRelease);
+    const { dataDir } = settings;
+    const from = requireCurrent(dataDir).name;
+    const wasPinned = pinnedName(dataDir) !== undefined;
+    let to = wasPinned ? newestName(dataDir, from) : from;
+    if (wasPinned) {
+      await switchTo(settings, context, "release-unpinned", to, null, async () => {
+        to = (await unpin(dataDir, verifyRelease)).to;
+      });
+    }
     const unpinned =
       to === from ? `${from} is no longer pinned.` : `Release ${to} is in use (it was ${from}).`;
     return {

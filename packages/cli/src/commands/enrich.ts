@@ -8,6 +8,7 @@ import {
   enrich,
   FORMAT_NAMES,
   Interrupted,
+  lastRowEndOfHead,
   MEMBERS,
   notWritten,
   OwnThread,
@@ -23,6 +24,7 @@ import {
   type Table,
   type Tally,
   Threads,
+  unparsable,
 } from "@inkling/bulk";
 import { type Command, Option } from "commander";
 import type { Settings } from "../config/settings.ts";
@@ -30,7 +32,7 @@ import { missingText, openAnswerData } from "../runtime/answer-data.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
 import { type Input, openInput, STDIN_OR_OUT } from "../runtime/input.ts";
-import { estimateText, printTally, tallyJson } from "../terminal/enrich-summary.ts";
+import { estimateText, printTally, tallyJson, unparsableText } from "../terminal/enrich-summary.ts";
 import { CliError, EXIT, explainFileError, explainTargetError, Stopped } from "../terminal/errors.ts";
 import { RateLine } from "../terminal/rate-line.ts";
 import { attributions } from "../terminal/release-tables.ts";
@@ -63,12 +65,14 @@ export function addEnrich(program: Command, context: Context): void {
     )
     .option("--summary", "print a summary of the result; without --out nothing else is printed")
     .option("--json", "the summary as JSON")
+    .option("--strict", "fail, without writing --out, if a line cannot be parsed")
     .addHelpText(
       "after",
       `
 Rows keep their order and their text; values are added at the end of each. A row without an address gets empty values, a
 row that cannot be read stays as it is, and is counted. Of a list of addresses in a cell the first public one counts.
-gzip, zstd and UTF-16 are recognized. Your overrides apply. All cores are used, at constant memory. With --url it is the
+gzip, zstd and UTF-16 are recognized; --out is compressed if its name ends in .gz or .zst. A row may have up to 64 MiB.
+Your overrides apply. All cores are used, at constant memory. With --url it is the
 server's release and overrides, and each distinct address is one lookup of the key's rate and quota, whatever columns of
 the file it stands in; requests hold up to 1,000 values of all columns. Of several columns of IP addresses (csv, tsv,
 ndjson) each has the names of what is added with its own before them: src_ip_country_iso_code.
@@ -105,6 +109,7 @@ interface EnrichFlags extends EnrichOptions {
   readonly url?: string;
   readonly summary?: boolean;
   readonly json?: boolean;
+  readonly strict?: boolean;
 }
 
 async function enrichFile(
@@ -115,7 +120,8 @@ async function enrichFile(
   context: Context,
 ): Promise<void> {
   const { terminal } = context;
-  const input = await openInput(file, context.stopper.signal);
+  const input = await openInput(file, context.stopper.signal, lastRowEndOfHead);
+  checkTarget(input, file, target, flags.summary === true);
   const plan = planFor(input.head, file, flags);
   const withSummary = flags.summary === true;
   if (flags.json && !withSummary)
@@ -128,10 +134,37 @@ async function enrichFile(
       : await serverSource({ url: flags.url, key: keyOf(settings) }, plan, withSummary, input);
   for (const text of source.warnings) warn(terminal, printable(text));
   if (source.estimate !== undefined) terminal.err(`${source.estimate}\n`);
-  const tally = await run(input, plan, source.pool, withSummary, target, context);
+  const isAccepted = (tally: Tally) => flags.strict !== true || unparsable(tally).lines === 0;
+  const tally = await run(input, plan, source.pool, withSummary, target, isAccepted, context);
   if (flags.json) terminal.out(JSON.stringify(tallyJson(tally, plan), null, 2));
   else printTally(tally, plan, withSummary, target !== undefined, terminal);
   printAttributions(terminal, source.attributions.map(printable));
+  if (!isAccepted(tally)) throw notStrict(tally, target);
+}
+
+/** Both would be lost: the input is read while the output is written. */
+function checkTarget(input: Input, file: string, target: string | undefined, withSummary: boolean): void {
+  const isSame = target === undefined ? !withSummary && input.isSameAs(STDOUT) : input.isSameAs(target);
+  if (!isSame) return;
+  const shown = target === undefined ? "standard output" : `--out ${target}`;
+  const read = file === STDIN_OR_OUT ? "standard input" : file;
+  throw new CliError(
+    `${shown} and ${read} are the same file`,
+    "write to another file, then rename it",
+    EXIT.usage,
+  );
+}
+
+/** The number of its descriptor. */
+const STDOUT = 1;
+
+function notStrict(tally: Tally, target: string | undefined): CliError {
+  const { lines } = unparsable(tally);
+  const kept = target === undefined ? "" : `; ${notWritten(target)}`;
+  return new CliError(
+    `--strict: ${unparsableText(tally)}${kept}`,
+    `correct ${lines === 1 ? "that line" : "those lines"}, name another --format, or leave out --strict`,
+  );
 }
 
 /** Where answers come from. */
@@ -217,6 +250,7 @@ async function run(
   poolFor: Source["pool"],
   withSummary: boolean,
   target: string | undefined,
+  isAccepted: (tally: Tally) => boolean,
   { terminal, stopper }: Context,
 ): Promise<Tally> {
   const pool = poolFor(input.encodings.length === 0 ? input.size : undefined);
@@ -232,12 +266,13 @@ async function run(
       },
       onProgress: (rows) => progress.showRate(input.bytesRead(), rows),
     });
-    file?.finish();
+    if (isAccepted(tally)) file?.finish();
+    else file?.discard();
     return tally;
   } catch (error) {
     file?.discard();
     if (error instanceof Interrupted) throw error;
-    const kept = target === undefined ? "" : `; ${target} was not written`;
+    const kept = `; ${remains(target, withSummary)}`;
     if (error instanceof BulkError) throw new BulkError(`${error.message}${kept}`, error.hint, error.isUsage);
     throw explainFileError(error, target ?? "standard output");
   } finally {

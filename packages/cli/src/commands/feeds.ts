@@ -18,12 +18,14 @@ import { feedsOf, openCurrent, readFeedsReport } from "@inkling/release-store";
 import type { Command } from "commander";
 import { type SettingName, variableName } from "../config/setting-table.ts";
 import type { Settings } from "../config/settings.ts";
+import { audited } from "../runtime/audited.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
+import { warnOfNewDatabase } from "../runtime/keys.ts";
 import { ensureWritable } from "../runtime/writable.ts";
 import { CliError, EXIT, explainFileError } from "../terminal/errors.ts";
 import { feedAge, stateWord } from "../terminal/release-tables.ts";
-import { formatBytes, roomyTable, table } from "../terminal/terminal.ts";
+import { type ErrorOutput, formatBytes, roomyTable, table } from "../terminal/terminal.ts";
 
 const READ_SETTINGS = ["dataDir"] as const;
 const ENABLE_SETTINGS = ["dataDir", "mirror"] as const;
@@ -165,7 +167,7 @@ Examples:
     if (!line.on) {
       for (const text of termsOf(feed)) context.terminal.err(`${text}\n`);
       await agree(feed, context, flags.yes === true);
-      save(settings.dataDir, choose(choiceOf(settings.dataDir), feed, true));
+      await save(settings, context.terminal, feed, true);
     }
     return {
       json: { id: feed.id, on: true, changed: !line.on },
@@ -210,11 +212,10 @@ function addDisable(feeds: Command, context: Context): void {
     .description("turn a feed off, whether or not it is on by default")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling feeds disable dshield\n  inkling feeds disable ipsum-3");
-  addAction(command, context, READ_SETTINGS, ({ settings }, id: string) => {
+  addAction(command, context, READ_SETTINGS, async ({ settings }, id: string) => {
     const feed = feedOf(id);
-    const choice = choiceOf(settings.dataDir);
-    const changed = isChosen(feed, choice);
-    if (changed) save(settings.dataDir, choose(choice, feed, false));
+    const changed = isChosen(feed, choiceOf(settings.dataDir));
+    if (changed) await save(settings, context.terminal, feed, false);
     return {
       json: { id: feed.id, on: false, changed },
       text: changed ? `${feed.id} is off. ${NEXT_ROUND}` : `${feed.id} is off already.`,
@@ -274,7 +275,12 @@ export function feedOf(id: string): Feed {
   );
 }
 
-function save(dataDir: string, choice: FeedChoice): void {
+async function save(settings: Settings, terminal: ErrorOutput, { id }: Feed, on: boolean): Promise<void> {
+  const { dataDir } = settings;
   ensureWritable(dataDir);
-  writeFeedChoice(dataDir, choice);
+  warnOfNewDatabase(settings, terminal);
+  const action = on ? "feed-enabled" : "feed-disabled";
+  await audited(settings, terminal, { action, subject: id, before: { on: !on }, after: { on } }, () =>
+    writeFeedChoice(dataDir, choose(choiceOf(dataDir), feedOf(id), on)),
+  );
 }

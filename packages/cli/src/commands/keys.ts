@@ -15,7 +15,7 @@ import {
 } from "@inkling/server";
 import type { Command } from "commander";
 import type { Settings } from "../config/settings.ts";
-import { userName } from "../config/user.ts";
+import { cliActor } from "../config/user.ts";
 import { addAction, type Flags, type Result } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
 import { warnOfNewDatabase, withExistingStore, withStore } from "../runtime/keys.ts";
@@ -60,7 +60,7 @@ Examples:
   addAction(command, context, SETTINGS, async ({ settings, flags }) => {
     const wanted = parseKey(flags);
     const isFirst = warnOfNewDatabase(settings, context.terminal);
-    const issued = await withStore(settings, (store) => store.createKey(wanted, undefined, userName()));
+    const issued = await withStore(settings, (store) => store.createKey(wanted, undefined, cliActor()));
     const remark = `Made ${describe(issued.key)}. ${SHOWN_ONCE}${isFirst ? "" : ` ${IN_FORCE}`}`;
     return issuedResult(context, flags, issued, remark);
   });
@@ -169,7 +169,7 @@ function addRevoke(keys: Command, context: Context): void {
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling keys revoke key_3fK9mB2xQ7vR1tYz");
   addAction(command, context, SETTINGS, async ({ settings }, id: string) => {
-    const key = await changed(settings, id, (store) => store.revokeKey(id, userName()));
+    const key = await changed(settings, id, (store) => store.revokeKey(id, cliActor()));
     return { json: keyJson(key, Date.now()), text: `Revoked ${describe(key)}.` };
   });
 }
@@ -177,7 +177,7 @@ function addRevoke(keys: Command, context: Context): void {
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** "24h" as milliseconds; undefined when it is no duration. */
-function parseDuration(text: string): number | undefined {
+export function parseDuration(text: string): number | undefined {
   const parts = /^([0-9]{1,6})(s|m|h|d)$/.exec(text);
   return parts ? Number(parts[1]) * UNITS_MS[parts[2]!]! : undefined;
 }
@@ -202,7 +202,7 @@ Examples:
       throw new CliError(problem, "for example --overlap 24h", EXIT.usage);
     }
     const until = Date.now() + overlap;
-    const issued = await changed(settings, id, (store) => store.rotateKey(id, until, userName()));
+    const issued = await changed(settings, id, (store) => store.rotateKey(id, until, cliActor()));
     const end = `The old one ends ${overlap === 0 ? "now" : `at ${new Date(until).toISOString()}`}.`;
     return issuedResult(
       context,

@@ -50,7 +50,7 @@ test("add, list, remove, audit", async () => {
   expect((await inkling("override", "list", "--all")).out).toContain(" removed ");
   const audit = (await inkling("override", "audit")).out;
   expect(audit).toMatch(
-    /bob +override-removed +ovr_\w+ +81\.2\.69\.142 is_tor_exit=false\n.*ada +override-added/,
+    /bob +cli +override-removed +ovr_\w+ +81\.2\.69\.142 is_tor_exit=false\n.*ada +cli +override-added/,
   );
   const [last] = JSON.parse((await inkling("override", "audit", "--json", "--limit", "1")).out);
   expect(last).toMatchObject({ actor: "bob", before: { removed_at: null } });

@@ -6,14 +6,15 @@
 import { isInForce, type Override } from "@inkling/engine";
 import { describeOverride, MAX_PAGE, overrideJson, parseNewOverride, type Store } from "@inkling/server";
 import type { Command } from "commander";
+import { cliActor } from "../config/user.ts";
 import { addAction, type Flags } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
 import { warnOfNewDatabase, withExistingStore } from "../runtime/keys.ts";
 import { AUTHOR, authorOf, checked, contextOf, put, usage } from "../runtime/put-overrides.ts";
 import { CliError } from "../terminal/errors.ts";
 import { table } from "../terminal/terminal.ts";
+import { addAudit, shortValue } from "./audit.ts";
 import { expiryOf } from "./keys.ts";
-import { addAudit, shortValue } from "./override-audit.ts";
 import { addExport, addImport } from "./override-files.ts";
 
 const SETTINGS = ["dataDir"] as const;
@@ -152,8 +153,8 @@ function addRemove(overrides: Command, context: Context): void {
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling override remove ovr_3fK9mB2xQ7vR1tYz");
   addAction(command, context, SETTINGS, async ({ settings, flags }, id: string) => {
-    const actor = authorOf(flags.author);
-    const override = await withExistingStore(settings, (store) => store.overrides.remove(id, actor));
+    const by = cliActor(authorOf(flags.author));
+    const override = await withExistingStore(settings, (store) => store.overrides.remove(id, by));
     if (override === undefined) {
       const hint = "`npx @inkling/cli override list` shows the ids of all overrides";
       throw new CliError(`there is no override ${id}`, hint);

@@ -34,6 +34,7 @@ export const SERVER_SETTINGS: readonly SettingName[] = [
   "maxStale",
   "trustedProxies",
   "maxConnections",
+  "drainSeconds",
   "workers",
   "dnsServers",
   "dnsExclude",
@@ -48,7 +49,8 @@ export function addServe(program: Command, context: Context): void {
       "after",
       `
 Feeds are fetched in the background, each at its own pace; INKLING_OFFLINE=1 turns that off, INKLING_MIRROR names a folder instead.
-SIGTERM and SIGINT let requests under way finish, then the exit code is 0. SIGHUP reads the settings again.
+SIGTERM and SIGINT let requests under way finish, then the exit code is 0. With --drain-seconds the server first stays
+reachable for that long while /readyz returns 503. A second signal stops it at once. SIGHUP reads the settings again.
 
 Examples:
   inkling data update && inkling serve

@@ -5,12 +5,13 @@ import { findUsable, openRelease, openServable } from "@inkling/release-store";
 import { HAS_SEEDS } from "@inkling/release-store/program";
 import type { Command } from "commander";
 import { type Settings, shown } from "../config/settings.ts";
+import { cliActor } from "../config/user.ts";
 import { banner } from "../runtime/banner.ts";
 import { build, mayFetch, mayFindNewer } from "../runtime/build.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
 import { dataActions, Updates } from "../runtime/data-actions.ts";
-import { countKeys, type KeysOf, makeFirstKeys } from "../runtime/first-keys.ts";
+import { countKeys, type KeysOf, makeFirstKeys, saveSecrets, secretLines } from "../runtime/first-keys.ts";
 import { keepSettingsFresh, SHORTEST_PAUSE_MS } from "../runtime/keep-fresh.ts";
 import { withStore } from "../runtime/keys.ts";
 import { LiveSettings } from "../runtime/live-settings.ts";
@@ -27,7 +28,8 @@ export function addUp(program: Command, context: Context): void {
     .addHelpText(
       "after",
       `
-The first run takes a quarter to half a minute and prints two keys once; later runs start within a second.
+The first run takes a quarter to half a minute and creates two keys and an admin token. A terminal shows them once;
+otherwise they are in first-keys.txt in the data folder. Later runs start within a second.
 
 Examples:
   inkling up
@@ -58,6 +60,7 @@ async function up(live: LiveSettings, context: Context): Promise<void> {
   // What was just built from all there is cannot be improved.
   const updates = isEnough || mayFetch(settings);
   const keys = await keysOf(settings);
+  const keysFile = terminal.width === undefined ? saveSecrets(keys, settings.dataDir) : undefined;
   let served = false;
   try {
     const requests = new Updates();
@@ -68,17 +71,16 @@ async function up(live: LiveSettings, context: Context): Promise<void> {
       const { version } = context;
       const { style } = terminal;
       const updating = updates && mayFindNewer(settings);
-      terminal.out(banner({ settings, current, keys, version, updates: updating, style }));
+      terminal.out(banner({ settings, current, keys, keysFile, version, updates: updating, style }));
       const firstMs = updates ? 0 : SHORTEST_PAUSE_MS;
       await keepSettingsFresh(live, log, stopper.signal, { firstMs, updates: requests });
     });
   } finally {
     // They cannot be shown a second time.
-    if (!served && keys.made !== undefined) {
-      terminal.err(`The keys made before this failed:\n  ${keys.made.live}\n  ${keys.made.sandbox}\n`);
-    }
-    if (!served && keys.adminToken !== undefined) {
-      terminal.err(`The admin token made before this failed:\n  ${keys.adminToken}\n`);
+    const secrets = secretLines(keys);
+    if (!served && secrets.length > 0) {
+      const where = keysFile === undefined ? `:\n${secrets.join("\n")}` : ` are in ${keysFile}`;
+      terminal.err(`The keys created before this failed${where}\n`);
     }
   }
 }
@@ -88,7 +90,7 @@ async function keysOf(settings: Settings): Promise<KeysOf> {
     // Operators with a key of their own need none of ours, and no secret in what may be a container's log.
     const isTrial = settings.apiKey === undefined;
     const made = isTrial ? await makeFirstKeys(store, settings.dataDir) : undefined;
-    const adminToken = isTrial ? await store.adminToken.create("inkling up") : undefined;
+    const adminToken = isTrial ? await store.adminToken.create(cliActor("inkling up")) : undefined;
     return { made, ...(await countKeys(store, Date.now())), adminToken };
   });
 }

@@ -109,6 +109,11 @@ export const SETTINGS = {
     0,
     "seconds without the database after which keys are refused; 0 = never",
   ),
+  drainSeconds: setting(
+    types.wholeNumber(0, 3_600),
+    0,
+    "seconds that a stopping server still accepts connections while /readyz is 503",
+  ),
   workers: optional(
     types.wholeNumber(1, 64),
     "processes that serve; default: one for each core, 8 at most (1 where the system is not Linux)",

@@ -54,6 +54,7 @@ test("the defaults are those that others rely on", () => {
     trustedProxies: [],
     maxConnections: 10_000,
     maxUnstoredSeconds: 0,
+    drainSeconds: 0,
     maxStale: 0,
     workers: defaultWorkers(process.platform, availableParallelism()),
     dnsServers: [],

@@ -12,8 +12,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
-import { nearest } from "@inkling/engine";
+import { formatPrefix, nearest, type Prefix } from "@inkling/engine";
 import { DATA_FOLDER } from "@inkling/release-store";
+import { type DnsServer, formatDnsServer } from "@inkling/server/settings";
 import { parse as parseToml, TomlError } from "smol-toml";
 import { z } from "zod";
 import { SettingsError } from "../terminal/errors.ts";
@@ -289,6 +290,13 @@ export function shown(name: SettingName, settings: Settings): unknown {
   if (MASKED.includes(name)) return maskUrl(String(value));
   if (settingRow(name).secret) return "***";
   return value;
+}
+
+/** {@link shown}, as JSON may hold it. */
+export function plain(name: SettingName, settings: Settings): unknown {
+  const value = shown(name, settings);
+  if (name === "trustedProxies") return (value as Prefix[]).map(formatPrefix);
+  return name === "dnsServers" ? (value as DnsServer[]).map(formatDnsServer) : value;
 }
 
 /** A commented inkling.toml with every setting at its default. */

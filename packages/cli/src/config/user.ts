@@ -3,9 +3,13 @@
 // cost a process, where the environment has no name
 
 import { userInfo } from "node:os";
+import type { Actor } from "@inkling/server";
 
 /** Bun knows the name from the environment alone, where containers and services often have none. */
 const NOBODY_KNOWN = "unknown";
+
+/** For the audit trail. @param author the name in place of the user's */
+export const cliActor = (author = userName()): Actor => ({ actor: author, way: "cli" });
 
 /** The user's name, or number where the name is not known. */
 export function userName(

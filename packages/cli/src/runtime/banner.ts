@@ -1,9 +1,10 @@
 // banner.ts: what `inkling up` prints once it serves: addresses, data, keys, and examples to try.
 
 import type { LoadedRelease } from "@inkling/engine";
+import { feedsOf } from "@inkling/release-store";
 import type { Scope } from "@inkling/server";
 import type { Settings } from "../config/settings.ts";
-import { attributions, dataAge, dataGaps } from "../terminal/release-tables.ts";
+import { attributions, dataAge, dataGaps, oldestData } from "../terminal/release-tables.ts";
 import { formatAgo, type Style } from "../terminal/terminal.ts";
 import { answer } from "./answer.ts";
 import type { KeysOf } from "./first-keys.ts";
@@ -13,29 +14,34 @@ interface BannerInput {
   readonly settings: Settings;
   readonly current: LoadedRelease;
   readonly keys: KeysOf;
+  /** Where new keys are: then they are not shown. */
+  readonly keysFile: string | undefined;
   readonly version: string;
   /** Is newer data looked for while this is read? */
   readonly updates: boolean;
   readonly style: Style;
 }
 
-export function banner({ settings, current, keys, version, updates, style }: BannerInput): string {
+export function banner({ settings, current, keys, keysFile, version, updates, style }: BannerInput): string {
   const base = localUrl(settings.host, settings.port);
   const now = new Date();
   const built = formatAgo(now.getTime() - Date.parse(current.manifest.created_at));
-  const age = dataAge(current.manifest, now);
-  const key = keys.made?.live ?? (settings.apiKey === undefined ? "$KEY" : "$INKLING_API_KEY");
+  const feeds = feedsOf(settings.dataDir, current);
+  const age = dataAge({ feeds }, now);
+  const made = keysFile === undefined ? keys.made?.live : undefined;
+  const key = made ?? (settings.apiKey === undefined ? "$KEY" : "$INKLING_API_KEY");
   const parts = [
     [
       style.bold(`Inkling ${version} answers on ${base}`),
       style.dim(
-        `release ${current.name}, built ${built}; reference on ${base}/docs, console on ${localUrl(settings.adminHost, settings.adminPort)}/`,
+        `release ${current.name}, built ${built}${oldestData({ feeds }, now)}; reference on ${base}/docs, console on ${localUrl(settings.adminHost, settings.adminPort)}/`,
       ),
       ...(age === "" ? [] : [style.dim(`age of its data: ${age}`)]),
     ],
     gapsPart(current, updates, style),
-    keysPart(keys, style),
-    adminPart(keys, style),
+    ...(keysFile === undefined
+      ? [keysPart(keys, style), adminPart(keys, style)]
+      : [filePart(keys, keysFile)]),
     [
       "Try:",
       ...examples(current).flatMap(({ path, shows }) => [
@@ -77,6 +83,14 @@ function keysPart({ made, live, sandbox }: KeysOf, style: Style): string[] {
     `Your keys, ${style.bold("shown this once")}:`,
     `  live     ${made.live}`,
     `  sandbox  ${made.sandbox}  ${style.dim("fixed answers, for tests")}`,
+  ];
+}
+
+function filePart({ made }: KeysOf, path: string): string[] {
+  const what = made === undefined ? "Your admin token is" : "Your keys and your admin token are";
+  return [
+    `${what} in ${path}, which only this user can read: this output is not a terminal.`,
+    "  Store them elsewhere, then delete the file. Put the live key into the shell: export KEY=ink_live_…",
   ];
 }
 

@@ -27,6 +27,7 @@ const done = {
   release,
   refused: [],
   unreached: [],
+  missing: [],
   seconds: 1,
   peakBytes: 2,
 };

@@ -10,7 +10,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type BuildEvent, type BuildOrder, buildEvent, type Trouble } from "@inkling/compiler/events";
 import type { FeedReport } from "@inkling/engine";
-import { DATA_FOLDER, makeFolder, replaceJson } from "@inkling/release-store";
+import { crashReport, DATA_FOLDER, makeFolder, replaceJson } from "@inkling/release-store";
 import { processCommand } from "@inkling/release-store/program";
 import { buildEnvironment, processEnvironment } from "../config/environment.ts";
 import { CliError, Stopped } from "../terminal/errors.ts";
@@ -28,6 +28,13 @@ export interface BuildResult {
   readonly feeds: readonly BuiltFeed[];
   readonly conflicts: readonly BuildConflict[];
 }
+
+/** Feeds that brought no new copy although they should have, whatever is in use instead. */
+export const failedFeeds = ({
+  refused,
+  unreached,
+  missing,
+}: Pick<BuildDone, "refused" | "unreached" | "missing">) => [...refused, ...unreached, ...missing];
 
 export interface SpawnOptions {
   readonly onEvent: (event: BuildEvent) => void;
@@ -92,7 +99,8 @@ export async function runBuild(order: BuildOrder, options: SpawnOptions): Promis
     const Failure = last.code === "busy" ? BuildBusy : CliError;
     throw new Failure(last.message, `${last.hint}\n${standing}`);
   }
-  throw died(child.exitCode, child.signalCode?.toString() ?? null, lastLines, standing);
+  const report = isCrash(lastLines) ? crashReport(lastLines.join("\n")) : lastLines;
+  throw died(child.exitCode, child.signalCode?.toString() ?? null, report, standing);
 }
 
 /** The user stopped the build. */
@@ -104,6 +112,9 @@ export class BuildInterrupted extends Stopped {
 
 /** Another build holds the data folder: this one did nothing. */
 export class BuildBusy extends CliError {}
+
+/** Of the runtime: its link and paths help nobody here, and the text may go to a log. */
+const isCrash = (lines: readonly string[]) => lines.some((line) => line.startsWith("panic"));
 
 function parseEvent(line: string): BuildEvent | undefined {
   try {

@@ -95,7 +95,7 @@ export function trustedKeys(settings: Settings): readonly string[] {
 export function openPublisher(
   settings: Settings,
   { env, stopper }: Pick<Context, "env" | "stopper">,
-  progress: Pick<PublisherOptions, "onUpload" | "onWarning" | "onRaise">,
+  progress: Pick<PublisherOptions, "onUpload" | "onWarning" | "onRaise" | "audited">,
 ): Publisher {
   const { base, channel } = channelOf(settings);
   const store = openStore(base, env);
@@ -187,6 +187,7 @@ export function openFollower(
     verify: (folder, name, known, signal) =>
       server?.()?.verify(name, signal) ??
       verifyInProcess(workerEnvironment(processEnvironment), folder, name, known, signal),
+    served: () => server?.()?.report().release?.name,
     now: Date.now,
     ...(onProgress && { onProgress }),
   });

@@ -6,6 +6,7 @@
 
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { FEEDS } from "@inkling/compiler/feeds";
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
 import type { FeedReport } from "@inkling/engine";
 import {
@@ -27,7 +28,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import { processEnvironment } from "../config/environment.ts";
 import { databaseFile, type Settings, shown } from "../config/settings.ts";
 import { explainFileError } from "../terminal/errors.ts";
-import { dataAge } from "../terminal/release-tables.ts";
+import { dataAge, overdueData } from "../terminal/release-tables.ts";
 import { formatAge, formatAgo, formatBytes } from "../terminal/terminal.ts";
 import { checkMirror, mayFindNewer } from "./build.ts";
 import { countKeys, knowsKeys } from "./first-keys.ts";
@@ -261,14 +262,19 @@ async function noRelease({ host, port }: Settings): Promise<Finding> {
   );
 }
 
-function age({ manifest }: NamedRelease, { now, settings }: Checkup): Finding {
-  const milliseconds = now.getTime() - Date.parse(manifest.created_at);
-  const data = dataAge(manifest, now);
+function age(release: NamedRelease, { now, settings }: Checkup): Finding {
+  const milliseconds = now.getTime() - Date.parse(release.manifest.created_at);
+  const feeds = feedsOf(settings.dataDir, release);
+  const data = dataAge({ feeds }, now);
   const found = [...(data === "" ? [] : [data]), `built ${formatAgo(milliseconds)}`].join("; ");
   if (pinnedName(settings.dataDir) !== undefined)
     return note(`${found}; it is pinned`, "`npx @inkling/cli data unpin` uses the newest release again");
+  const overdue = overdueData(feeds, staleHoursOf, now);
+  if (overdue.length > 0) return note(`${found}; older than it should be: ${overdue.join(", ")}`, UPDATE);
   return milliseconds > OLD_RELEASE_MS ? note(found, UPDATE) : ok(found);
 }
+
+const staleHoursOf = (feed: string) => FEEDS.find(({ id }) => id === feed)?.age.staleHours;
 
 function feeds(release: NamedRelease, { settings }: Checkup): Finding {
   const all = feedsOf(settings.dataDir, release);

@@ -7,7 +7,7 @@ import { FEEDS } from "@inkling/compiler/feeds";
 import { messageOf } from "@inkling/release-store";
 import type { DataActions, FeedFacts, UpdateState } from "@inkling/server";
 import { CliError } from "../terminal/errors.ts";
-import { type BuildResult, HELD_HINT } from "./build-process.ts";
+import { type BuildResult, failedFeeds, HELD_HINT } from "./build-process.ts";
 
 const FACTS: readonly FeedFacts[] = FEEDS.map(({ id, title, homepage, cadenceHours, age }) => ({
   id,
@@ -28,6 +28,11 @@ export class Updates {
     return this.requested;
   }
 
+  /** Are all feeds being fetched, or about to be? */
+  get isUnderWay(): boolean {
+    return this.requested || this.running === "all";
+  }
+
   get state(): UpdateState {
     const { requested, running, last } = this;
     return { asked: requested, running: running !== undefined, last };
@@ -35,7 +40,7 @@ export class Updates {
 
   /** @returns false where all feeds are being fetched, or about to be */
   request(): boolean {
-    if (this.requested || this.running === "all") return false;
+    if (this.isUnderWay) return false;
     this.requested = true;
     return true;
   }
@@ -48,8 +53,9 @@ export class Updates {
     try {
       const result = await work(isWanted);
       const { name, published, seconds, held } = result.done;
+      const failed = failedFeeds(result.done);
       const waiting = held === undefined ? null : { why: held.why, hint: HELD_HINT };
-      this.last = { at: now(), release: name, published, held: waiting, seconds };
+      this.last = { at: now(), release: name, published, failed, held: waiting, seconds };
       return result;
     } catch (error) {
       const hint = error instanceof CliError ? (error.hint ?? null) : null;
@@ -64,5 +70,10 @@ export class Updates {
 const now = () => new Date().toISOString();
 
 export function dataActions(updates: Updates): DataActions {
-  return { feeds: FACTS, update: () => updates.state, updateNow: () => updates.request() };
+  return {
+    feeds: FACTS,
+    update: () => updates.state,
+    isRequested: () => updates.isUnderWay,
+    updateNow: () => updates.request(),
+  };
 }

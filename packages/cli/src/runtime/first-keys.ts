@@ -1,8 +1,11 @@
-// first-keys.ts: the two keys that the first run makes.
+// first-keys.ts: the two keys and the admin token that the first run creates.
+//
+// They are shown at a terminal. Otherwise what is printed may be a container's log, which others read and which is kept:
+// then they are written to a file that only this user can read.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { DATA_FOLDER } from "@inkling/release-store";
+import { AtomicFile, DATA_FOLDER } from "@inkling/release-store";
 import {
   holdsMadeKeys,
   type KeyMode,
@@ -12,6 +15,9 @@ import {
   readKeySnapshot,
   type Store,
 } from "@inkling/server";
+import { cliActor } from "../config/user.ts";
+
+const OWNER_ONLY = 0o600;
 
 export interface FirstKeys {
   readonly live: string;
@@ -28,7 +34,7 @@ export async function makeFirstKeys(
 ): Promise<FirstKeys | undefined> {
   if ((await store.listKeys()).length > 0 || knowsKeys(dataDir)) return undefined;
   const make = async (name: string, mode: KeyMode) =>
-    (await store.createKey(parseNewKey({ name, mode }, Date.now()), undefined, "inkling up")).token;
+    (await store.createKey(parseNewKey({ name, mode }, Date.now()), undefined, cliActor("inkling up"))).token;
   return { live: await make("first key", "live"), sandbox: await make("first sandbox key", "test") };
 }
 
@@ -59,4 +65,24 @@ export interface KeysOf {
   readonly sandbox: number;
   /** The admin API's, made just now, on the first run. */
   readonly adminToken: string | undefined;
+}
+
+/** The lines that show them. */
+export function secretLines({ made, adminToken }: Pick<KeysOf, "made" | "adminToken">): string[] {
+  return [
+    ...(made === undefined ? [] : [`  live     ${made.live}`, `  sandbox  ${made.sandbox}`]),
+    ...(adminToken === undefined ? [] : [`  admin    ${adminToken}`]),
+  ];
+}
+
+/** @returns the path of the file; undefined where there is nothing to save */
+export function saveSecrets(keys: KeysOf, dataDir: string): string | undefined {
+  const lines = secretLines(keys);
+  if (lines.length === 0) return undefined;
+  const path = join(dataDir, DATA_FOLDER.firstKeys);
+  const file = new AtomicFile(path, OWNER_ONLY);
+  const head = "Created by the first run of `inkling up`. Store these elsewhere, then delete this file.";
+  file.write(`${[head, ...lines].join("\n")}\n`);
+  file.commit();
+  return path;
 }

@@ -1,8 +1,9 @@
 // input.ts: the file that is read, or standard input: its beginning, and all of it, as UTF-8.
 
-import { createReadStream, fstatSync, openSync, statSync } from "node:fs";
+import { createReadStream, fstatSync, openSync, type Stats, statSync } from "node:fs";
 import { decode, type Encoding } from "@inkling/bulk/decode";
 import { untilStopped } from "@inkling/bulk/errors";
+import { trimmed } from "@inkling/bulk/values";
 import { CliError, explainFileError } from "../terminal/errors.ts";
 
 /** As a file name: standard input or output. */
@@ -12,6 +13,7 @@ const HEAD_BYTES = 256 * 1024;
 const LF = 0x0a;
 
 export interface Input {
+  /** Whole rows, where there is one. */
   readonly head: string;
   /** Bytes, as they are stored; undefined of a pipe. */
   readonly size: number | undefined;
@@ -20,10 +22,20 @@ export interface Input {
   readonly chunks: AsyncIterable<Uint8Array>;
   /** What it was decoded from: gzip, zstd, UTF-16. */
   readonly encodings: readonly Encoding[];
+  /** Is it the file that another name, or descriptor, is of? */
+  isSameAs(other: string | number): boolean;
 }
 
-/** Reads the beginning, and gives all of it back. @throws CliError, BulkError */
-export async function openInput(file: string, signal: AbortSignal): Promise<Input> {
+/**
+ * Reads the beginning, and gives all of it back.
+ * @param lastRowEnd where the last whole row of the first bytes ends; 0: none is whole, so that more is read
+ * @throws CliError, BulkError
+ */
+export async function openInput(
+  file: string,
+  signal: AbortSignal,
+  lastRowEnd: (bytes: Uint8Array) => number,
+): Promise<Input> {
   try {
     const descriptor = file === STDIN_OR_OUT ? 0 : openSync(file, "r");
     if (file !== STDIN_OR_OUT && statSync(file).isDirectory())
@@ -45,23 +57,26 @@ export async function openInput(file: string, signal: AbortSignal): Promise<Inpu
     const { chunks: rest, encodings } = await decode(stored());
     const begun: Uint8Array[] = [];
     let length = 0;
-    let isWhole = false;
-    while (length < HEAD_BYTES && !isWhole) {
-      const { value, done } = await rest.next();
-      isWhole = done === true;
+    let rowEnd = 0;
+    for (let enough = isFile ? HEAD_BYTES : 1; rowEnd === 0; ) {
+      const { value } = await rest.next();
       if (value === undefined) break;
       begun.push(value);
       length += value.length;
-      if (!isFile && value.includes(LF)) break; // a pipe may not hold more for long
+      if (length < enough) continue;
+      rowEnd = endOfHead(Buffer.concat(begun), lastRowEnd); // a pipe may not hold more than a row for long
+      if (length > HEAD_BYTES) enough = 2 * length;
     }
-    const head = Buffer.concat(begun).subarray(0, HEAD_BYTES);
-    const lineEnd = isWhole && length <= HEAD_BYTES ? length : head.lastIndexOf(LF) + 1;
+    const all = Buffer.concat(begun);
+    if (rowEnd === 0 && length <= HEAD_BYTES) rowEnd = length;
+    rowEnd ||= endOfHead(all, lastRowEnd) || all.lastIndexOf(LF, HEAD_BYTES) + 1 || HEAD_BYTES;
     return {
-      head: head
-        .subarray(0, lineEnd || head.length)
+      head: all
+        .subarray(0, rowEnd)
         .toString("utf8")
         .replace(/^\uFEFF/, ""),
       size: isFile ? stats.size : undefined,
+      isSameAs: (other) => isFile && isSame(stats, other),
       bytesRead: () => bytesRead,
       chunks: (async function* () {
         yield* begun;
@@ -74,12 +89,24 @@ export async function openInput(file: string, signal: AbortSignal): Promise<Inpu
   }
 }
 
+/** Where the rows end in which formats and columns are detected; 0: there is not one whole row. */
+const endOfHead = (bytes: Uint8Array, lastRowEnd: (bytes: Uint8Array) => number): number =>
+  lastRowEnd(bytes.subarray(0, HEAD_BYTES)) || lastRowEnd(bytes);
+
+function isSame({ dev, ino }: Stats, other: string | number): boolean {
+  const stats = typeof other === "number" ? fstatSync(other) : statSync(other, { throwIfNoEntry: false });
+  return stats !== undefined && stats.dev === dev && stats.ino === ino;
+}
+
 /** A longer line is read in parts. */
 const MAX_LINE = 1 << 20;
 
+/** Of an email address white space beyond ASCII is a part, as for the API; no other value has any. */
+const valueIn = (line: string) => (line.includes("@") ? trimmed(line) : line.trim());
+
 /** The lines of a file or of standard input, without blank ones. @throws CliError, BulkError */
 export async function* linesOf(file: string, signal: AbortSignal): AsyncGenerator<string> {
-  const { chunks } = await openInput(file, signal);
+  const { chunks } = await openInput(file, signal, (bytes) => bytes.length);
   const decoder = new TextDecoder();
   let held = "";
   for await (const chunk of chunks) {
@@ -90,8 +117,8 @@ export async function* linesOf(file: string, signal: AbortSignal): AsyncGenerato
       lines.push(held);
       held = "";
     }
-    yield* lines.map((line) => line.trim()).filter((line) => line !== "");
+    yield* lines.map(valueIn).filter((line) => line !== "");
   }
-  const last = (held + decoder.decode()).trim();
+  const last = valueIn(held + decoder.decode());
   if (last !== "") yield last;
 }

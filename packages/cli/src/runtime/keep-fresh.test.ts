@@ -78,6 +78,8 @@ async function simulate(steps: readonly Step[], hours: number, firstMs = 0): Pro
           published,
           name: "n",
           refused: feeds.filter(({ id, error }) => id !== "free-mail" && error).map(({ id }) => id),
+          unreached: [],
+          missing: [],
           seconds: 1,
           peakBytes: 1,
           nextDue,
@@ -107,6 +109,7 @@ test("an hour of feeds that are due every ten minutes: six builds, each logged",
   expect(new Set(events(seen))).toEqual(new Set(["data-update-done"]));
   expect(seen.log[0]![2]).toEqual({
     published: true,
+    failed: 0,
     name: "n",
     seconds: 1,
     next_due: "2026-08-22T10:10:00.000Z",

@@ -18,6 +18,7 @@ import {
   BuildBusy,
   BuildInterrupted,
   type BuildResult,
+  failedFeeds,
   HELD_HINT,
   runBuild,
   writeLastBuild,
@@ -77,7 +78,8 @@ export async function keepFresh(effects: FreshEffects, signal: AbortSignal, firs
       if (held !== undefined && held.why !== heldWhy)
         log.error("release-held", { reason: held.why, hint: HELD_HINT });
       heldWhy = held?.why;
-      log.info("data-update-done", { published, name, seconds, next_due: done.nextDue });
+      const failed = failedFeeds(done).length;
+      log.info("data-update-done", { published, name, seconds, failed, next_due: done.nextDue });
     } catch (error) {
       if (error instanceof BuildInterrupted) return;
       if (error instanceof BuildBusy) {

@@ -58,4 +58,5 @@ async function withOpened<T>(settings: Settings, work: (store: Store) => Promise
   }
 }
 
-const defaultDatabase = (settings: Settings) => `sqlite://${settings.dataDir}/${DATA_FOLDER.database}`;
+/** The database that is in the data folder. */
+export const defaultDatabase = (settings: Settings) => `sqlite://${settings.dataDir}/${DATA_FOLDER.database}`;

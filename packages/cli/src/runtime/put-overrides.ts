@@ -5,7 +5,7 @@ import type { NewOverride } from "@inkling/engine";
 import { openCurrent } from "@inkling/release-store";
 import { OverrideConflictError, type OverrideContext, OverrideInputError } from "@inkling/server";
 import type { Settings } from "../config/settings.ts";
-import { userName } from "../config/user.ts";
+import { cliActor, userName } from "../config/user.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import { withStore } from "./keys.ts";
 
@@ -68,7 +68,9 @@ const nameOf = (name: string) => (/^[a-z]+$/.test(name) ? `--${name}` : name);
 
 export async function put(settings: Settings, wanted: readonly NewOverride[], author?: string) {
   try {
-    return await withStore(settings, (store) => store.overrides.put(wanted, author ?? wanted[0]!.author));
+    return await withStore(settings, (store) =>
+      store.overrides.put(wanted, cliActor(author ?? wanted[0]!.author)),
+    );
   } catch (error) {
     if (!(error instanceof OverrideConflictError)) throw error;
     const [first, ...more] = error.problems;

@@ -15,6 +15,7 @@ import { processEnvironment, surroundings, workerEnvironment } from "../config/e
 import type { Settings } from "../config/settings.ts";
 import { serviceManager } from "../terminal/service-manager.ts";
 import type { Context } from "./context.ts";
+import { recordStart } from "./known-settings.ts";
 import type { LiveSettings } from "./live-settings.ts";
 
 /** The log level by default. At a terminal only errors: the banner shows what is well. */
@@ -42,6 +43,7 @@ function serverOptions(settings: Settings, mode: Mode, version: string, watched:
     maxUnstoredSeconds: settings.maxUnstoredSeconds,
     maxStaleSeconds: settings.maxStale,
     workers: settings.workers,
+    drainSeconds: settings.drainSeconds,
     workerEnvironment: workerEnvironment(processEnvironment),
     console: serveConsole(),
     ...(settings.apiKey === undefined ? {} : { adoptKey: settings.apiKey }),
@@ -79,9 +81,10 @@ export async function serveUntilStopped(
   const running = await startServer(options);
   const { databaseUrl, adoptKey = "" } = options;
   exitOnFault((error) => running.crash(error, [databaseUrl, adoptKey]));
-  live.reloadOnHangUp(stopper, running.log, (settings) =>
+  live.reloadOnHangUp(stopper, running, (settings) =>
     running.reload(reloadableOptions(settings, mode, watched)),
   );
+  void recordStart(live.current, live.role, running);
   const manager = serviceManager(surroundings(env));
   manager.ready();
   const work = beside(running);

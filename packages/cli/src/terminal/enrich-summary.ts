@@ -1,6 +1,6 @@
 // enrich-summary.ts: what was enriched, as a line, or as bars for a terminal.
 
-import type { Estimate, Plan, Tally } from "@inkling/bulk";
+import { type Estimate, type Plan, type Tally, unparsable } from "@inkling/bulk";
 import { renderBar } from "./progress.ts";
 import { formatCount, printable, type Style, type Terminal, table, warn } from "./terminal.ts";
 
@@ -29,6 +29,7 @@ export function tallyJson(tally: Tally, plan: Plan): object {
     format: plan.format,
     rows,
     broken: { rows: broken, first_line: firstBroken ?? null },
+    unparsable_share: unparsable(tally).share,
     ragged,
     open_quotes: openQuotes,
     ...(ip !== undefined && { ip }),
@@ -54,8 +55,13 @@ function ipJson([{ rows, withoutIp, countries, flags, kinds }, { added }]: Colum
 const sumOf = (counts: Readonly<Record<string, number>>) =>
   Object.values(counts).reduce((sum, count) => sum + count, 0);
 
-const brokenText = ({ broken, firstBroken }: Tally, { format }: Plan) =>
-  `${formatCount(broken)} not ${format}, left as they are (the first is line ${formatCount(firstBroken ?? 0)})`;
+/** How many lines cannot be parsed, their share, and the first of them: "2 unparsable lines (0.1 %)". */
+export function unparsableText(tally: Tally): string {
+  const { lines, share } = unparsable(tally);
+  const first =
+    tally.firstBroken === undefined ? "" : `, the first is line ${formatCount(tally.firstBroken)}`;
+  return `${formatCount(lines)} unparsable ${lines === 1 ? "line" : "lines"} (${percent(share)}${first})`;
+}
 
 /** Runs below this many lookups are short. */
 const MANY_LOOKUPS = 10_000;
@@ -101,13 +107,12 @@ export function printTally(
     for (const text of irregularities(tally)) warn(terminal, text);
     return;
   }
-  const counts = [rowsText(tally)];
+  const counts = [rowsText(tally), unparsableText(tally)];
   for (const [{ withoutIp, withoutEmail }, { ip, email, ipTitle }] of columnsOf(tally, plan)) {
     const where = plan.next === undefined ? "" : ` in ${printable(ipTitle ?? "")}`;
     if (ip !== undefined) counts.push(`${formatCount(withoutIp)} without a public IP address${where}`);
     if (email !== undefined) counts.push(`${formatCount(withoutEmail)} without an email address`);
   }
-  if (tally.broken > 0) counts.push(brokenText(tally, plan));
   counts.push(...irregularities(tally));
   const line = counts.join(", ");
   if (hasTarget) out(line);
@@ -117,8 +122,7 @@ export function printTally(
 const rowsText = ({ rows }: Tally) => `${formatCount(rows)} ${rows === 1 ? "row" : "rows"}`;
 
 function summary(tally: Tally, plan: Plan, style: Style): string {
-  const parts = [style.bold(rowsText(tally))];
-  if (tally.broken > 0) parts.push(brokenText(tally, plan));
+  const parts = [style.bold(rowsText(tally)), unparsableText(tally)];
   for (const [counted, { ip, email, ipTitle }] of columnsOf(tally, plan)) {
     if (ip !== undefined && plan.next !== undefined) parts.push("", style.bold(printable(ipTitle ?? "")));
     if (ip !== undefined) parts.push(...ipParts(counted, style));
@@ -189,7 +193,7 @@ function bar(name: string, count: number, most: number, all: number): string[] {
 }
 
 function share(count: number, all: number): string {
-  if (all === 0) return "-";
-  const percent = (count / all) * 100;
-  return count > 0 && percent < 0.1 ? "<0.1 %" : `${percent.toFixed(1)} %`;
+  return all === 0 ? "-" : percent(count / all);
 }
+
+const percent = (part: number) => (part > 0 && part < 0.001 ? "<0.1 %" : `${(part * 100).toFixed(1)} %`);

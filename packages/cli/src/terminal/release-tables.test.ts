@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { dataAges, type FeedReport } from "@inkling/engine";
-import { attributions, conflictsText, dataAge, feedAge } from "./release-tables.ts";
+import { attributions, conflictsText, dataAge, feedAge, oldestData, overdueData } from "./release-tables.ts";
 import { makeStyle, printSources } from "./terminal.ts";
 
 const NOW = new Date("2026-08-22T12:00:00.000Z");
@@ -35,7 +35,7 @@ test.each([
   expect(feedAge(feed("geolocation", times), NOW)).toBe(want),
 );
 
-test("of an answer: the oldest copy behind it, of feeds that are loaded", () => {
+test("of an answer: of feeds that are loaded", () => {
   const feeds = [
     feed("geolocation", { published_at: "2026-03-06T12:00:00.000Z", fetched_at: TODAY }),
     feed("geolocation", { published_at: "2026-08-21T12:00:00.000Z" }),
@@ -46,10 +46,23 @@ test("of an answer: the oldest copy behind it, of feeds that are loaded", () => 
   ];
   expect(dataAge({ feeds }, NOW)).toBe("geolocation 169 days, is_proxy 1 hour");
   expect(dataAges(feeds, NOW.getTime())).toEqual([
-    { answer: "geolocation", seconds: 169 * 86_400 },
-    { answer: "is_proxy", seconds: 3_600 },
+    { answer: "geolocation", feed: "x", seconds: 169 * 86_400 },
+    { answer: "is_proxy", feed: "x", seconds: 3_600 },
   ]);
   expect(dataAge({ feeds: [] }, NOW)).toBe("");
+});
+
+test("the oldest of all data, and answers whose data is older than its feed should be", () => {
+  const feeds = [
+    { ...feed("geolocation", { published_at: "2026-03-06T12:00:00.000Z" }), id: "dbip-city-lite" },
+    { ...feed("is_proxy", { fetched_at: TODAY }), id: "x4bnet-vpn-v4" },
+    { ...feed("is_abuser", { published_at: "2026-08-01T12:00:00.000Z" }), id: "unknown-to-this-version" },
+  ];
+  expect(oldestData({ feeds }, NOW)).toBe("; oldest data: 169 days");
+  expect(oldestData({ feeds: [] }, NOW)).toBe("");
+  const limits: Record<string, number> = { "dbip-city-lite": 60 * 24, "x4bnet-vpn-v4": 24 };
+  const found = overdueData(feeds, (id) => limits[id], NOW);
+  expect(found).toEqual(["geolocation (dbip-city-lite, stale after 60 days)"]);
 });
 
 test("of many domains that lists disagree on those are shown where a wrong verdict refuses people", () => {

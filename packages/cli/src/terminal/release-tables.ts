@@ -6,6 +6,7 @@ import {
   FEED_SETS,
   type FeedReport,
   feedAgeSeconds,
+  oldestAge,
   type Release,
   SEGMENT_OF,
 } from "@inkling/engine";
@@ -14,7 +15,7 @@ import { formatAge, formatBytes, formatCount, roomyTable, type Style, table } fr
 /** What an operator must know of a release before trusting it; empty when there is nothing. */
 export function dataGaps(manifest: Release, style: Style): string[] {
   const missing = manifest.missing.map(
-    (answer) => `${style.yellow("missing")}  ${answer}: no feed with it could be loaded`,
+    (answer) => `${style.yellow("missing")}  ${answer}: none of its main feeds could be loaded`,
   );
   const partial = manifest.partial.map(({ answer, why }) => `${style.yellow("partial")}  ${answer}: ${why}`);
   return [...missing, ...partial];
@@ -53,10 +54,35 @@ export function feedAge(feed: FeedReport | undefined, now: Date): string {
   return `${isOfFile ? "file of " : ""}${formatAge(seconds * 1000)}`;
 }
 
-/** "geolocation 5 months, is_proxy 3 hours": of each answer the oldest copy behind it; "" when no time is known. */
-export function dataAge({ feeds }: Pick<Release, "feeds">, now: Date): string {
+interface FeedsOf {
+  readonly feeds: readonly FeedReport[];
+}
+
+/** "geolocation 171 days, is_proxy 3 hours": of each answer; "" when no age is known. */
+export function dataAge({ feeds }: FeedsOf, now: Date): string {
   const ages = dataAges(feeds, now.getTime());
   return ages.map(({ answer, seconds }) => `${answer} ${formatAge(seconds * 1000)}`).join(", ");
+}
+
+/** "; oldest data: 278 days", to follow when a release was built; "" when no age is known. */
+export function oldestData({ feeds }: FeedsOf, now: Date): string {
+  const oldest = oldestAge(dataAges(feeds, now.getTime()));
+  return oldest === undefined ? "" : `; oldest data: ${formatAge(oldest.seconds * 1000)}`;
+}
+
+/**
+ * "geolocation (dbip-city-lite, stale after 60 days)": answers whose data is older than its feed should be.
+ * @param staleHours the feed's limit; undefined for a feed that this version does not have
+ */
+export function overdueData(
+  feeds: readonly FeedReport[],
+  staleHours: (feed: string) => number | undefined,
+  now: Date,
+): string[] {
+  return dataAges(feeds, now.getTime()).flatMap(({ answer, feed, seconds }) => {
+    const limitMs = (staleHours(feed) ?? Number.POSITIVE_INFINITY) * 3_600_000;
+    return seconds * 1000 > limitMs ? `${answer} (${feed}, stale after ${formatAge(limitMs)})` : [];
+  });
 }
 
 interface Conflict {

@@ -1,7 +1,8 @@
 // terminal.ts: the output of a command: streams, colours, tables, numbers.
 //
 // Results go to standard output; progress, warnings and errors to standard error.
-// A reader that closes the pipe early (`| head`) ends a command quietly, and a server not at all.
+// A reader of results that closes the pipe early (`| head`) ends a command quietly, and a server not at all. Whoever reads
+// progress and errors ends neither: what was begun (a publication, a build, a file) is finished, and tidied up.
 
 import { explainFileError } from "./errors.ts";
 
@@ -70,9 +71,9 @@ export function processTerminal(noColor: boolean): Terminal {
   let isServer = false;
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (isServer) return;
+      if (isServer || stream === process.stderr) return;
       if (isReaderGone(error)) process.exit(0);
-      throw explainFileError(error, stream === process.stdout ? "standard output" : "standard error");
+      throw explainFileError(error, "standard output");
     });
   }
   return {

@@ -6,12 +6,14 @@ import { denies, InklingError, Unavailable } from "../index.ts";
 import { fakeInkling } from "../testing/index.ts";
 import { type RequestFacts, type VisitorLookups, type VisitorOptions, visitors } from "./visitor.ts";
 
-const COMPLETE = { missing: [], incomplete: [], version: "r1" };
+const COMPLETE = { missing: [], incomplete: [], ageHours: {}, version: "r1" };
 
 function recorder(fails = false) {
   const lookups: string[] = [];
-  const answer = async (what: string) => {
-    lookups.push(what);
+  const answer = async (what: string, ...options: unknown[]) => {
+    lookups.push(
+      [what, ...options.filter((it) => it !== undefined).map((it) => JSON.stringify(it))].join(" "),
+    );
     if (fails) throw new InklingError("TIMED_OUT", "late");
     return what.startsWith("geolocate") ? undefined : withData({ ...CLEAN }, COMPLETE);
   };
@@ -19,8 +21,9 @@ function recorder(fails = false) {
     lookups,
     client: {
       onUnavailable: "throw" as const,
-      geolocate: (ip: string) => answer(`geolocate ${ip}`) as Promise<undefined>,
-      reputation: (ip: string) => answer(`reputation ${ip}`) as Promise<typeof CLEAN & WithData>,
+      geolocate: (ip: string, options?: object) => answer(`geolocate ${ip}`, options) as Promise<undefined>,
+      reputation: (ip: string, options?: object) =>
+        answer(`reputation ${ip}`, options) as Promise<typeof CLEAN & WithData>,
     },
   };
 }
@@ -41,6 +44,36 @@ describe("a visitor", () => {
     assert.deepEqual(answers, [CLEAN, CLEAN]);
     assert.equal(await visitor.geolocate(), undefined);
     assert.deepEqual(lookups, ["reputation 203.0.113.9", "geolocate 203.0.113.9"]);
+  });
+
+  test("is looked up once for each set of options", async () => {
+    const { lookups, client } = recorder();
+    const visitor = make(client)(facts("203.0.113.9"));
+    await visitor.reputation();
+    await visitor.reputation({ network: true, evidence: true });
+    await visitor.reputation({ evidence: true, network: true });
+    await visitor.geolocate({ network: true });
+    assert.deepEqual(lookups, [
+      "reputation 203.0.113.9",
+      'reputation 203.0.113.9 {"network":true,"evidence":true}',
+      'geolocate 203.0.113.9 {"network":true}',
+    ]);
+  });
+
+  test("a lookup with a signal is its own", async () => {
+    const { lookups, client } = recorder();
+    const visitor = make(client)(facts("203.0.113.9"));
+    const { signal } = new AbortController();
+    await Promise.all([visitor.reputation({ signal }), visitor.reputation({ signal })]);
+    assert.equal(lookups.length, 2);
+  });
+
+  test("has the types of what its options add", async () => {
+    const visitor = make(fakeInkling())(facts("192.0.2.6"));
+    const found = await visitor.reputation({ evidence: true });
+    if (found instanceof Unavailable) throw found.error;
+    const label: "tor_exit" | (string & {}) | undefined = found.evidence[0]?.label;
+    assert.equal(typeof label, "string");
   });
 
   test("eager: is looked up at once", async () => {
@@ -111,6 +144,10 @@ describe("a visitor", () => {
   });
 
   test("options that are wrong are refused at once", () => {
+    assert.throws(
+      () => make(recorder().client, { trustproxy: 1 } as object),
+      /trustproxy is not an option of visitor/,
+    );
     assert.throws(() => make(recorder().client, { loopback: "here" }), /loopback must be/);
     assert.throws(() => make(recorder().client, { trustProxy: true as unknown as number }), /trustProxy/);
   });

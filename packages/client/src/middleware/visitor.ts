@@ -1,13 +1,13 @@
 // visitor.ts: the sender of a request, for the middleware of every framework.
 //
 // in   a client, how the visitor's address is found, a request
-// out  Visitor: the address, and its lookups, each made at most once for a request
+// out  Visitor: the address, and its lookups; the same lookup with the same options is made at most once for a request
 // err  TypeError for wrong options; lookups end as the client's do, without an address with ADDRESS_UNKNOWN
 
 import { InklingError } from "../errors.ts";
 import { parseIp } from "../ip.ts";
-import type { LookupResult } from "../lookups.ts";
-import { wrong } from "../options.ts";
+import type { LookupOptions, LookupResult } from "../lookups.ts";
+import { refuseUnknown, wrong } from "../options.ts";
 import { type OnUnavailable, settle, type Unavailable } from "../unavailable.ts";
 import { callerAddress, isLoopback, type ReadTrust, readTrust, type TrustProxy } from "./caller-address.ts";
 
@@ -16,16 +16,23 @@ export interface Visitor {
   /** In normal form; undefined when it is not known. */
   readonly address: string | undefined;
   /** Where the visitor is; undefined when the place is unknown. */
-  geolocate(): Promise<LookupResult<"geolocate"> | undefined | Unavailable>;
+  geolocate<const O extends LookupOptions>(
+    options?: O,
+  ): Promise<LookupResult<"geolocate", O> | undefined | Unavailable>;
   /** Whether the visitor's address can be trusted. */
-  reputation(): Promise<LookupResult<"reputation"> | Unavailable>;
+  reputation<const O extends LookupOptions>(
+    options?: O,
+  ): Promise<LookupResult<"reputation", O> | Unavailable>;
 }
 
 /** What a visitor needs of the client. */
 export interface VisitorLookups {
   readonly onUnavailable: OnUnavailable;
-  geolocate(ip: string): Promise<LookupResult<"geolocate"> | undefined | Unavailable>;
-  reputation(ip: string): Promise<LookupResult<"reputation"> | Unavailable>;
+  geolocate(
+    ip: string,
+    options?: LookupOptions,
+  ): Promise<LookupResult<"geolocate"> | undefined | Unavailable>;
+  reputation(ip: string, options?: LookupOptions): Promise<LookupResult<"reputation"> | Unavailable>;
 }
 
 /** @typeParam R the framework's request */
@@ -43,6 +50,13 @@ export interface VisitorOptions<R> {
   readonly eager?: boolean;
 }
 
+const VISITOR_OPTIONS: Readonly<Record<keyof VisitorOptions<unknown>, true>> = {
+  trustProxy: true,
+  address: true,
+  loopback: true,
+  eager: true,
+};
+
 /** What a framework provides about a request. */
 export interface RequestFacts {
   readonly peer: string | undefined;
@@ -55,6 +69,7 @@ export function visitors<R>(
   options: VisitorOptions<R>,
   factsOf: (request: R) => RequestFacts,
 ): (request: R) => Visitor {
+  refuseUnknown(options, VISITOR_OPTIONS, "of visitor()");
   const trust = readTrust(options.trustProxy ?? 0);
   const { loopback } = options;
   if (loopback !== undefined && parseIp(loopback) === undefined)
@@ -84,22 +99,24 @@ function fromFacts({ peer, forwardedFor }: RequestFacts, trust: ReadTrust): stri
 class RequestVisitor implements Visitor {
   readonly address: string | undefined;
   readonly #client: VisitorLookups;
-  #place: ReturnType<Visitor["geolocate"]> | undefined;
-  #reputation: ReturnType<Visitor["reputation"]> | undefined;
+  /** By lookup and options, without the signal. */
+  readonly #lookups = new Map<string, Promise<unknown>>();
 
   constructor(client: VisitorLookups, address: string | undefined) {
     this.#client = client;
     this.address = address;
   }
 
-  geolocate(): ReturnType<Visitor["geolocate"]> {
-    this.#place ??= this.#lookUp((address) => this.#client.geolocate(address));
-    return this.#place;
+  geolocate<const O extends LookupOptions>(
+    options?: O,
+  ): Promise<LookupResult<"geolocate", O> | undefined | Unavailable> {
+    return this.#once("geolocate", options) as ReturnType<typeof this.geolocate<O>>;
   }
 
-  reputation(): ReturnType<Visitor["reputation"]> {
-    this.#reputation ??= this.#lookUp((address) => this.#client.reputation(address));
-    return this.#reputation;
+  reputation<const O extends LookupOptions>(
+    options?: O,
+  ): Promise<LookupResult<"reputation", O> | Unavailable> {
+    return this.#once("reputation", options) as ReturnType<typeof this.reputation<O>>;
   }
 
   /** A failure is thrown when the lookup is used. */
@@ -108,9 +125,20 @@ class RequestVisitor implements Visitor {
     this.reputation().catch(() => {});
   }
 
-  #lookUp<T>(lookUp: (address: string) => Promise<T>): Promise<T | Unavailable> {
-    if (this.address !== undefined) return lookUp(this.address);
+  /** A lookup with a signal is not shared: aborting it must not fail another part of the application. */
+  #once(lookup: "geolocate" | "reputation", options: LookupOptions | undefined): Promise<unknown> {
+    if (options?.signal !== undefined) return this.#lookUp(lookup, options);
+    const key = `${lookup} ${JSON.stringify(Object.entries(options ?? {}).sort())}`;
+    const earlier = this.#lookups.get(key);
+    if (earlier !== undefined) return earlier;
+    const answer = this.#lookUp(lookup, options);
+    this.#lookups.set(key, answer);
+    return answer;
+  }
+
+  #lookUp(lookup: "geolocate" | "reputation", options: LookupOptions | undefined): Promise<unknown> {
+    if (this.address !== undefined) return this.#client[lookup](this.address, options);
     const unknown = new InklingError("ADDRESS_UNKNOWN", "The visitor's address is not known");
-    return settle(this.#client.onUnavailable, Promise.reject(unknown));
+    return settle(this.#client.onUnavailable, "deny", Promise.reject(unknown)); // never throttled: not sent
   }
 }

@@ -8,7 +8,10 @@ import { SandboxServer } from "./sandbox-server.ts";
 export type { OwnAnswer, SandboxServer } from "./sandbox-server.ts";
 
 /** The options that decide how an application sees an answer. */
-export type FakeOptions<P extends OnUnavailable> = Pick<InklingOptions<P>, "onUnavailable" | "require">;
+export type FakeOptions<P extends OnUnavailable> = Pick<
+  InklingOptions<P>,
+  "onUnavailable" | "onThrottled" | "require"
+>;
 
 /** A client as any other, whose server is in this process. */
 export class FakeInkling<P extends OnUnavailable = "throw"> extends Inkling<P> {
@@ -25,9 +28,11 @@ export class FakeInkling<P extends OnUnavailable = "throw"> extends Inkling<P> {
         fetch: (url, init) => server.fetch(url, init),
       },
       {
-        now: () => server.nowMs,
+        now: () => 0,
         random: () => 0,
         sleep: async (_ms, signal) => signal?.throwIfAborted(), // no test waits for a pause
+        // Each lookup reaches the fake server, so that recover() applies at once, to parallel lookups too.
+        breakAfter: Number.POSITIVE_INFINITY,
       },
     );
     this.server = server;

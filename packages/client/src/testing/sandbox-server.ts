@@ -76,8 +76,6 @@ export class SandboxServer {
   private readonly own = new Map<string, Row>();
   private failure: ServerCode | ClientCode | undefined;
   private missing: readonly DataName[] = [];
-  /** Of the client; goes on with each change, so that no pause after a failure is left. */
-  nowMs = 0;
 
   /**
    * Sets the answer for a value, also for a real one: the members that matter, the others are those of an ordinary
@@ -85,7 +83,6 @@ export class SandboxServer {
    */
   answer<L extends Lookup>(lookup: L, value: string, answer: OwnAnswer<L> | ServerCode): void {
     if (typeof answer === "string") documentOf(lookup, answer); // refuses what is no code
-    this.change();
     this.own.set(
       `${lookup} ${normal(value)}`,
       typeof answer === "string" ? answer : completed(lookup, value, answer),
@@ -94,19 +91,16 @@ export class SandboxServer {
 
   /** Every lookup fails from now on: the service is unavailable. */
   fail(code: ServerCode | ClientCode = "CONNECTION_FAILED"): void {
-    this.change();
     this.failure = code;
   }
 
   /** Lookups succeed again. */
   recover(): void {
-    this.change();
     this.failure = undefined;
   }
 
   /** The data lacks these from now on, as `data.missing` of answers has it: for tests of `require`. */
   lack(...missing: readonly DataName[]): void {
-    this.change();
     this.missing = missing;
   }
 
@@ -143,10 +137,6 @@ export class SandboxServer {
       .split("\n")
       .filter((line) => line !== "");
     return this.sent(lookup, lines.map((line) => `${bodyOf(JSON.parse(line))}\n`).join(""), type);
-  }
-
-  private change(): void {
-    this.nowMs += 3_600_000;
   }
 
   private find(lookup: Lookup, value: string, wants: Wants): Row {

@@ -79,6 +79,31 @@ describe("a fake client", () => {
     });
   }
 
+  test("recovers for lookups that an application makes at the same time", async () => {
+    const inkling = fakeInkling({ onUnavailable: "deny" });
+    inkling.server.fail();
+    for (let i = 0; i < 10; i++) await inkling.reputation("192.0.2.1");
+    inkling.server.recover();
+    const answers = await Promise.all([
+      inkling.reputation("192.0.2.1"),
+      inkling.geolocate("192.0.2.2"),
+      inkling.email("jane@example.com"),
+    ]);
+    assert.deepEqual(
+      answers.map((answer) => answer instanceof Unavailable),
+      [false, false, false],
+    );
+  });
+
+  test("takes the options that decide how an application sees an answer, and no others", async () => {
+    const inkling = fakeInkling({ onUnavailable: "allow", onThrottled: "allow" });
+    inkling.server.fail("RATE_LIMITED");
+    const found = await inkling.reputation("192.0.2.1");
+    assert.ok(found instanceof Unavailable);
+    assert.equal(found.verdict, "allow");
+    assert.throws(() => fakeInkling({ onUnavaliable: "allow" } as object), /onUnavaliable is not an option/);
+  });
+
   test("has incomplete data, for applications that require it", async () => {
     const inkling = fakeInkling({ require: ["is_proxy"] });
     inkling.server.lack("is_proxy", "disposable");
@@ -86,7 +111,7 @@ describe("a fake client", () => {
     assert.ok(error instanceof InklingError);
     assert.equal(error.code, "DATA_INCOMPLETE");
     const { data } = await inkling.reputation("192.0.2.1", { require: [] });
-    assert.deepEqual(data, { missing: ["is_proxy"], incomplete: [], version: "sandbox-1" });
+    assert.deepEqual(data, { missing: ["is_proxy"], incomplete: [], ageHours: {}, version: "sandbox-1" });
     inkling.server.lack();
     assert.equal((await inkling.reputation("192.0.2.1")).is_proxy, false);
   });

@@ -49,7 +49,7 @@ import { ACCEPT_RELEASE, type BuildEvent, type BuildRequest } from "./events.ts"
 import { codeDigest, inputsDigest } from "./inputs.ts";
 import { destroyExpired, type LoadedFeed, loadFeed } from "./load.ts";
 import { collectGarbage, type Decided, MAKERS } from "./makers.ts";
-import { belongsTo, decides, isLoaded } from "./parts.ts";
+import { belongsTo, canSet, decides, isLoaded } from "./parts.ts";
 
 export interface BuildEffects {
   readonly now: () => Date;
@@ -77,6 +77,8 @@ export interface Build {
   readonly refused: readonly string[];
   /** Feeds whose source could not be reached. */
   readonly unreached: readonly string[];
+  /** Other feeds without a copy that can be used, of those that have a source. */
+  readonly missing: readonly string[];
   /** The release that was built and waits for the operator; `name` and `release` are those of the one before. */
   readonly held?: HeldRelease;
   /** When the next feed is due; absent when none has a remote source. */
@@ -170,6 +172,7 @@ async function buildLocked(
     ...(held && { held }),
     refused: feeds.filter((loaded) => loaded.refused).map(({ feed }) => feed.id),
     unreached: feeds.filter((loaded) => loaded.unreached).map(({ feed }) => feed.id),
+    missing: feeds.filter((loaded) => isMissing(loaded, effects.now())).map(({ feed }) => feed.id),
     ...nextDue(feeds, effects.now()),
     feeds,
   };
@@ -233,6 +236,13 @@ async function withoutCulprit<T>(
   }
 }
 
+/** Has it no copy in use, for another reason than those that are listed apart? Without a source it is for mirrors only. */
+function isMissing(loaded: LoadedFeed, now: Date): boolean {
+  const { urls, seed, own } = loaded.feed;
+  const hasSource = urls(now).length > 0 || seed !== undefined || own !== undefined;
+  return hasSource && !isLoaded(loaded) && !loaded.refused && !loaded.unreached;
+}
+
 /** The release that stays in use because it is pinned. */
 function pinnedBeside(dataDir: string, name: string): Pick<Build, "pinned"> {
   const pinned = currentName(dataDir);
@@ -254,6 +264,7 @@ function publishHeld(dataDir: string, waiting: Release, now: Date): Build | unde
     published: true,
     refused: [],
     unreached: [],
+    missing: [],
     ...pinnedBeside(dataDir, name),
   };
 }
@@ -358,6 +369,7 @@ function describe(
   now: Date,
 ): Release {
   const reports = feeds.map((loaded) => loaded.report);
+  const missing = ANSWERS.filter((answer) => !decidingFeeds(answer, feeds).some(isLoaded));
   const manifest: Omit<Release, "id"> = {
     format: 1,
     created_at: now.toISOString(),
@@ -366,8 +378,10 @@ function describe(
     feeds: reports,
     ...(flagged && { flagged }),
     ...(disposable !== undefined && { disposable }),
-    missing: ANSWERS.filter((answer) => !decidingFeeds(answer, feeds).some(isLoaded)),
-    partial: ANSWERS.flatMap((answer) => whyPartial(answer, decidingFeeds(answer, feeds))),
+    missing,
+    partial: ANSWERS.filter((answer) => !missing.includes(answer)).flatMap((answer) =>
+      whyPartial(answer, feeds),
+    ),
   };
   return { id: releaseId(manifest), ...manifest };
 }
@@ -377,7 +391,8 @@ function decidingFeeds(answer: Answer, feeds: readonly LoadedFeed[]): LoadedFeed
 }
 
 function whyPartial(answer: Answer, feeds: readonly LoadedFeed[]): Release["partial"] {
-  const absent = feeds.filter((loaded) => !isLoaded(loaded)).map(({ feed }) => feed.id);
-  if (absent.length === 0 || absent.length === feeds.length) return [];
-  return [{ answer, why: `without ${absent.join(", ")}` }];
+  const absent = feeds.filter((loaded) => canSet(answer, loaded) && !isLoaded(loaded));
+  return absent.length === 0
+    ? []
+    : [{ answer, why: `without ${absent.map(({ feed }) => feed.id).join(", ")}` }];
 }

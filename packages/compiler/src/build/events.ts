@@ -2,7 +2,8 @@
 //
 // in   a BuildRequest on standard input, one JSON document: not argv, because it holds secrets
 // out  BuildEvents on standard output; "done" or "failed" is the last one
-// Exit status: 0 done, 3 done but a feed was refused or not reached, or the release waits, 1 failed and nothing was published.
+// Exit status: 0 done, 3 done but a feed was refused, not reached or is missing, or the release waits, 1 failed and
+// nothing was published.
 
 import { feedReport, heldRelease, release } from "@inkling/engine";
 import { z } from "zod";
@@ -54,6 +55,8 @@ export const buildEvent = z.discriminatedUnion("type", [
     refused: z.array(z.string()).readonly(),
     /** Feeds whose publisher, or mirror, could not be reached. */
     unreached: z.array(z.string()).readonly(),
+    /** Other feeds without a copy that can be used: not in the mirror, expired, or never fetched. */
+    missing: z.array(z.string()).readonly(),
     /** The release that stays in use because the operator pinned it, whatever was built. */
     pinned: z.string().optional(),
     /** The release that was built and is not published before the operator accepts it. */

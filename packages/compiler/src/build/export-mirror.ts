@@ -84,10 +84,9 @@ function writeCopy(path: string, copy: FeedCopy, now: Date): void {
   replaceFile(path, [copy.files[0]!.bytes], { mode: PUBLIC_FILE, modified: usableSince(copy) ?? now });
 }
 
-/** What the copy expires by (policy/age.ts), as a file in a mirror does by when it was put there. */
-function usableSince({ keptFrom, fetchedAt, publishedAt }: FeedCopy): Date | undefined {
-  if (fetchedAt === undefined || keptFrom === "mirror") return fetchedAt ?? publishedAt;
-  return publishedAt !== undefined && publishedAt < fetchedAt ? publishedAt : fetchedAt;
+/** What the copy expires by (policy/age.ts): of a file without a date of its own, that is when it was put there. */
+function usableSince({ fetchedAt, publishedAt }: FeedCopy): Date | undefined {
+  return publishedAt ?? fetchedAt;
 }
 
 /** A mirror with two files for one feed is refused. */

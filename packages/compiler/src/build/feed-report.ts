@@ -27,7 +27,12 @@ export function reportOf(
   const isCurrent = used?.copy.source === "last-good" && load.hold !== undefined && problems.length === 0;
   if (used?.age === "dropped") {
     const days = Math.round(feed.age.dropHours / 24);
-    const text = `${sourceWord(used.copy.source)}: is more than ${days} days old: its claims are dropped`;
+    const { source, publishedAt } = used.copy;
+    const age =
+      publishedAt === undefined
+        ? `is more than ${days} days old`
+        : `was made on ${publishedAt.toISOString().slice(0, 10)}, more than ${days} days ago`;
+    const text = `${sourceWord(source)}: ${age}: its claims are dropped`;
     problems.push({ text });
   }
   const { at, failures = 0 } = attemptsAt(next, source.mirror) ?? {};

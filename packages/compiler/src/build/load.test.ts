@@ -221,6 +221,31 @@ describe("a mirror's user and password", () => {
   });
 });
 
+describe("the age of a file in a mirror", () => {
+  const days = (count: number) => new Date(Date.now() - count * DAY_MS);
+  const stated = (date: Date) => `# Last updated: ${date.toISOString()}\n${LIST}`;
+  test.each([
+    ["its own date decides, not that of the file", stated(days(15)), days(0), "expired"],
+    [
+      "also where the file has an older time, as cp -p and rsync -a leave it",
+      stated(days(0)),
+      days(800),
+      "loaded",
+    ],
+    ["without a date of its own: when it was put there", LIST, days(0), "loaded"],
+    ["the same, long ago", LIST, days(15), "expired"],
+  ] as const)("%s", async (_, body, modified, state) => {
+    const file = join(root, "mirror", `${TOR.id}.txt`);
+    writeFileSync(file, body);
+    utimesSync(file, modified, modified);
+    const { report, content } = await load(join(root, "mirror"));
+    expect(report.state).toBe(state);
+    expect(content().networks?.length ?? 0).toBe(state === "loaded" ? 1 : 0);
+    if (state === "loaded") expect(report.error).toBeUndefined();
+    else expect(report.error).toMatch(/ more than 14 days (ago|old): its claims are dropped$/);
+  });
+});
+
 test("a mirror that does not answer: the feed is missing with the reason, not refused", async () => {
   const { report, refused, unreached, trouble } = await load("http://127.0.0.1:1");
   expect([report.state, refused, unreached]).toEqual(["missing", false, true]);

@@ -110,9 +110,9 @@ function loadedFeed(load: Load, tried: Tried, next: FeedState): LoadedFeed {
 export function destroyExpired(feed: Feed, dataDir: string, now: Date): void {
   if (feed.destroyOld !== true) return;
   const { copy, candidate, pending, ...rest } = readFeedState(feed, dataDir);
-  const isExpired = ({ source, fetchedAt, publishedAt }: KeptCopy) => {
+  const isExpired = ({ fetchedAt, publishedAt }: KeptCopy) => {
     const dates = { confirmedAt: toDate(fetchedAt), publishedAt: toDate(publishedAt) };
-    return ageOf(feed, { ...dates, vouched: source === "mirror" }, now) === "dropped";
+    return ageOf(feed, dates, now) === "dropped";
   };
   if ([copy, candidate, pending].some((kept) => kept !== undefined && isExpired(kept)))
     writeFeedState(feed, dataDir, rest);

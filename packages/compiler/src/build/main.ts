@@ -60,7 +60,8 @@ try {
   const result = await build(request, { now: () => new Date(), emit, chance: Math.random });
   const seconds = (performance.now() - started) / 1000;
   emit({ type: "done", ...result, seconds, peakBytes: peakBytes() });
-  const isWhole = result.refused.length + result.unreached.length === 0 && result.held === undefined;
+  const { refused, unreached, missing, held } = result;
+  const isWhole = refused.length + unreached.length + missing.length === 0 && held === undefined;
   process.exitCode = isWhole ? EXIT.done : EXIT.withoutSome;
 } catch (error) {
   const hint = hintFor(error);

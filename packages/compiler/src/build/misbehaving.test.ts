@@ -763,7 +763,7 @@ describe("between builds", () => {
     expect(hasAddress(current(), "old")).toBe(true);
     const expired = await run(TOR, DAY_1 + dropHours * HOUR + 1);
     expect(shown()).toMatchObject({ state: "expired", entries: 0 });
-    expect(shown().error).toMatch(/is more than \d+ days old: its claims are dropped/);
+    expect(shown().error).toMatch(/ more than \d+ days ago: its claims are dropped/);
     expect(expired.release.missing).toContain("is_tor_exit");
     // Nothing is left to compare with: whatever comes next has only to be of a believable size.
     const after = DAY_1 + dropHours * HOUR + HOUR;

@@ -1,6 +1,6 @@
 // parts.ts: which feeds each segment is made of, by the engine's FEED_SETS.
 
-import { FEED_SETS, type SegmentKind } from "@inkling/engine";
+import { type Answer, FEED_SETS, type SegmentKind } from "@inkling/engine";
 import { isAnycast } from "../policy/guards.ts";
 import type { LoadedFeed } from "./load.ts";
 
@@ -22,4 +22,11 @@ export function belongsTo(kind: SegmentKind, { feed }: LoadedFeed): boolean {
 /** Whether the feed decides one of these answers. */
 export function decides({ feed }: LoadedFeed, sets: readonly string[]): boolean {
   return sets.includes(feed.sets) && feed.supplement !== true;
+}
+
+/** Whether the answer may be wrong without the feed: geofeeds only correct places, all others can set the flag. */
+export function canSet(answer: Answer, { feed }: LoadedFeed): boolean {
+  if (answer === "geolocation") return feed.sets === answer && feed.supplement !== true;
+  if (feed.sets === answer) return true;
+  return answer === "is_tor_exit" && feed.sets === "is_proxy" && feed.format === "mmdb"; // anonymous-ip.ts
 }

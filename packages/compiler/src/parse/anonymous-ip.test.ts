@@ -2,7 +2,6 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { formatPrefix } from "@inkling/engine";
-import { describeWith, VECTORS } from "../../../../test/shared.ts";
 import { readAnonymous } from "./anonymous-ip.ts";
 
 const shown = (files: readonly Uint8Array[]) => {
@@ -24,22 +23,5 @@ test("the sample: a network is listed under each of its labels, in address order
     },
     entries: 5,
     publishedAt: new Date("2026-08-01T12:00:00Z"),
-  });
-});
-
-const TEST_DATABASE = join(VECTORS, "maxmind-db/test-data/GeoIP2-Anonymous-IP-Test.mmdb");
-const TEST_SOURCE = join(VECTORS, "maxmind-db/source-data/GeoIP2-Anonymous-IP-Test.json");
-
-describeWith([TEST_DATABASE, TEST_SOURCE], "MaxMind's own test database", () => {
-  test("has the networks of its source, by label", () => {
-    const rows: Record<string, Record<string, boolean>>[] = JSON.parse(readFileSync(TEST_SOURCE, "utf8"));
-    const vpn = rows.flatMap((row) => Object.entries(row)).filter(([, record]) => record.is_anonymous_vpn);
-    const { labels } = shown([readFileSync(TEST_DATABASE)]);
-    expect(vpn.length).toBeGreaterThan(3);
-    for (const [network] of vpn.filter(([text]) => /^::[0-9.]+\/1[0-9]{2}$/.test(text))) {
-      const [address, bits] = network.slice(2).split("/");
-      expect(labels.vpn).toContain(`${address}/${Number(bits) - 96}`);
-    }
-    expect(labels.public_proxy).toContain("2001:480:3a::/64");
   });
 });

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { DomainList } from "./domain-list.ts";
 import { toService } from "./line-formats.ts";
 import { NetworkList } from "./network-list.ts";
-import { type EntryList, jsonParser, unixTime } from "./parser.ts";
+import { type EntryList, jsonParser, newerOf, unixTime } from "./parser.ts";
 import { findDate } from "./text.ts";
 
 const texts = z.array(z.string());
@@ -103,14 +103,22 @@ export const parseAbuseipdb = jsonParser(
   NetworkList,
   z.object({
     meta: z.object({ generatedAt: z.string().optional() }).optional(),
-    data: z.array(z.object({ ipAddress: z.string(), abuseConfidenceScore: z.number() })),
+    data: z.array(
+      z.object({
+        ipAddress: z.string(),
+        abuseConfidenceScore: z.number(),
+        lastReportedAt: z.string().optional().catch(undefined),
+      }),
+    ),
   }),
   ({ meta, data }, list) => {
-    for (const [index, { ipAddress, abuseConfidenceScore: score }] of data.entries()) {
+    let newest: Date | undefined;
+    for (const [index, { ipAddress, abuseConfidenceScore: score, lastReportedAt }] of data.entries()) {
+      newest = newerOf(newest, findDate(lastReportedAt));
       if (score >= LEAST_CONFIDENCE) list.add(index + 1, ipAddress);
       else list.tally.pass(index + 1, `confidence is ${score}, at least ${LEAST_CONFIDENCE} is required`);
     }
-    return findDate(meta?.generatedAt);
+    return findDate(meta?.generatedAt) ?? newest;
   },
 );
 

@@ -1,4 +1,4 @@
-// Every format: the samples of fixtures/feeds, the offline mirror, the seeds, and files that must be refused.
+// Every format: the samples of fixtures/feeds, the seeds, and files that must be refused.
 
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { formatPrefix } from "@inkling/engine";
 import { randomBelow } from "../../../../test/random.ts";
-import { describeWith, MIRROR, VECTORS } from "../../../../test/shared.ts";
 import { EXTENSIONS, type Format } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import {
@@ -425,6 +424,24 @@ describe("forms that lists come in", () => {
     expect(parseNetworks("ip-lines", bytes(`${comment}\n`)).publishedAt?.toISOString()).toBe(want as string);
   });
   test.each([
+    ["1.0.0.1 # Last updated: 2026-03-05\n2.0.0.2 # Last updated: 2026-03-07\n", "2026-03-07"],
+    ["1.0.0.1 # Last updated: 2026-03-05\n# Last updated: 2026-03-09\n2.0.0.2\n", "2026-03-09"],
+  ])("dates of entries: the newest of them is the list's, unless a comment states one", (list, want) => {
+    const { publishedAt } = parseNetworks("ip-lines", bytes(list));
+    expect(publishedAt).toEqual(new Date(want));
+  });
+  test("AbuseIPDB without its date: that of the newest report", () => {
+    const row = (ipAddress: string, lastReportedAt: string) => {
+      return { ipAddress, lastReportedAt, abuseConfidenceScore: 100 };
+    };
+    const data = [
+      row("192.0.2.7", "2026-03-07T21:15:07+00:00"),
+      row("192.0.2.8", "2026-03-05T21:15:07+00:00"),
+    ];
+    const { publishedAt } = parseNetworks("abuseipdb-json", bytes(JSON.stringify({ data })));
+    expect(publishedAt).toEqual(new Date("2026-03-07T21:15:07Z"));
+  });
+  test.each([
     "2026-03-07 21:15:07",
     "2026-03-07T21:15:07.000",
     "2026-03-07 21:15:07UTC",
@@ -737,79 +754,5 @@ describe("registry statistics", () => {
     ["host bits", "2001:db8::1", "32", "ipv6"],
   ])("refused: %s", (_name, start, value, type) => {
     expect(() => one(start, value, type)).toThrow(/^1 of 1 lines cannot be used/);
-  });
-});
-
-/** Counted in August 2026's mirror by independent means: `sort -u | wc -l`, and a script over the JSON. */
-const IN_MIRROR: Readonly<Record<string, readonly [entries: number, skipped: number]>> = {
-  "tor-bulk-exits": [1_363, 0],
-  "tor-onionoo": [1_363 + 914, 0],
-  "x4bnet-vpn-v4": [10_862, 0],
-  "x4bnet-vpn-v6": [498, 0],
-  "monosans-proxies": [571, 0],
-  "icloud-private-relay": [13_745, 0],
-  "aws-geofeed": [10_661, 0],
-  "google-cloud-geofeed": [1_001, 0],
-  "microsoft-geofeed": [31_494, 0],
-  "starlink-geofeed": [3_502, 0],
-  "ipsum-3": [14_217, 0],
-  "spamhaus-drop-v4": [1_698, 0], // 62.60.226.0/24 stands there twice
-  "feodo-recommended": [1, 0],
-  "disposable-email-domains": [8_335, 0],
-  fakefilter: [4_552, 0],
-  "disposable-domains": [74_688, 0],
-  "disposable-domains-mx": [22_008, 0],
-  "cloudflare-top-100k": [100_000, 1],
-  "tranco-10k": [10_000, 0],
-  "free-mail": [4_478, 1], // "housefancom"
-  "relay-mail": [31, 0],
-};
-
-describeWith([MIRROR], "the offline mirror", () => {
-  const files = new Map(readdirSync(MIRROR).map((name) => [name.slice(0, name.indexOf(".")), name]));
-  // The mirror may have files of feeds that are still to come, and lack some.
-  const present = Object.entries(IN_MIRROR).filter(([id]) => files.has(id));
-  test("has files of feeds", () => expect(present.length).toBeGreaterThan(0));
-  test.each(present)("%s", (id, [entries, skipped]) => {
-    const feed = FEEDS.find((row) => row.id === id)!;
-    const body = readFileSync(join(MIRROR, files.get(id)!));
-    const parsed = isNetworkFormat(feed.format)
-      ? parseNetworks(feed.format, body)
-      : parseDomains(feed.format, body);
-    expect("networks" in parsed ? parsed.networks.length : parsed.domains.size).toBe(entries);
-    expect(parsed.skippedCount).toBe(skipped);
-    expect(entries).toBeGreaterThanOrEqual(feed.entries.least);
-    expect(entries).toBeLessThanOrEqual(feed.entries.most);
-  });
-});
-
-/** Counted by `grep -v '^#' | sort -u | wc -l`; the copies are of January 2024. */
-const OPT_IN_SAMPLES: readonly (readonly [file: string, feed: string, entries: number])[] = [
-  ["blocklist_de.ipset", "blocklist-de", 23_723],
-  ["ciarmy.ipset", "cins-army", 15_000],
-  ["greensnow.ipset", "greensnow", 7_282],
-  ["et_compromised.ipset", "et-compromised", 581],
-  ["firehol_level2.netset", "firehol-level2", 18_107],
-  ["firehol_level1.netset", "firehol-level1", 1_946], // without 224.0.0.0/3
-];
-
-describeWith([join(VECTORS, "opt-in")], "samples of feeds that are off by default", () => {
-  test.each(OPT_IN_SAMPLES)("%s", (file, id, entries) => {
-    const feed = FEEDS.find((row) => row.id === id)!;
-    const { networks } = parseNetworks(feed.format, readFileSync(join(VECTORS, "opt-in", file)));
-    expect(networks.length).toBe(entries);
-    expect(entries).toBeGreaterThanOrEqual(feed.entries.least);
-    expect(entries).toBeLessThanOrEqual(feed.entries.most);
-    for (const { address, bits } of networks)
-      expect(bits).toBeGreaterThanOrEqual(address.family === 4 ? feed.widest!.v4 : feed.widest!.v6);
-  });
-  test("the documented forms of AbuseIPDB and IP2Proxy", () => {
-    const read = (file: string, format: Format) =>
-      networks(parseNetworks(format, readFileSync(join(VECTORS, "opt-in", file))));
-    expect(read("abuseipdb-blacklist.constructed.json", "abuseipdb-json")).toEqual([
-      "203.0.113.7/32",
-      "2001:db8::7/128",
-    ]);
-    expect(read("ip2proxy-px1.constructed.csv", "ip-range-csv")).toEqual(["1.0.4.1/32", "203.0.113.0/24"]);
   });
 });

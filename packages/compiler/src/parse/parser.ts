@@ -33,18 +33,27 @@ export function lineParser<Result>(make: MakeList<Result>, reader: () => ReadLin
     const text = readText(body);
     const list = new make(new Tally());
     const read = reader();
-    let publishedAt: Date | undefined;
+    let ofFile: Date | undefined;
+    let ofNewestEntry: Date | undefined;
     forEachLine(
       text,
       (line, number) => {
         const stated = read(line, number, list);
-        publishedAt ??= stated;
+        if (COMMENT.test(line)) ofFile ??= stated;
+        else ofNewestEntry = newerOf(ofNewestEntry, stated);
       },
       (_line, number) => list.tally.fail(number, LONG),
     );
     list.tally.checkLines(text);
-    return parsed(list, { publishedAt });
+    return parsed(list, { publishedAt: ofFile ?? ofNewestEntry });
   };
+}
+
+const COMMENT = /^[#;]/;
+
+/** The newer of two dates: a file was made no earlier than its newest entry. */
+export function newerOf(a: Date | undefined, b: Date | undefined): Date | undefined {
+  return a === undefined || (b !== undefined && b > a) ? b : a;
 }
 
 /** @param read takes the records of a file; @returns the date that it states */

@@ -12,22 +12,18 @@ export interface CopyDates {
   readonly confirmedAt?: Date | undefined;
   /** When the publisher made it, as far as the copy or its source states that. */
   readonly publishedAt?: Date | undefined;
-  /** It is from the operator's mirror: it is dropped by the time since it was put there. */
-  readonly vouched?: boolean;
 }
 
 const HOUR_MS = 3_600_000;
 
 /**
- * The older of the two dates counts: a publisher whose job has failed keeps confirming its last file. A copy that the
- * operator vouches for is stale by that rule as well, but dropped by `confirmedAt` alone.
+ * The publisher's own date decides, if there is one: a publisher whose job has failed keeps confirming its last file,
+ * and an old list does not become new when somebody puts it into a mirror.
  */
 export function ageOf({ age }: { readonly age: AgeLimits }, dates: CopyDates, now: Date): Age {
-  const { confirmedAt, publishedAt, vouched = false } = dates;
-  const known = [confirmedAt, publishedAt].filter((date) => date !== undefined);
-  if (known.length === 0) return "fresh";
-  const since = Math.min(...known.map(Number));
-  const usableSince = vouched && confirmedAt !== undefined ? confirmedAt.getTime() : since;
-  if (now.getTime() - usableSince > age.dropHours * HOUR_MS) return "dropped";
-  return now.getTime() - since > age.staleHours * HOUR_MS ? "stale" : "fresh";
+  const madeAt = dates.publishedAt ?? dates.confirmedAt;
+  if (madeAt === undefined) return "fresh";
+  const ageMs = now.getTime() - madeAt.getTime();
+  if (ageMs > age.dropHours * HOUR_MS) return "dropped";
+  return ageMs > age.staleHours * HOUR_MS ? "stale" : "fresh";
 }

@@ -1,18 +1,15 @@
-// The email policy on small claims, on random ones, and on the real lists: the mirror's, and the seeds of a
-// machine without internet.
+// The email policy on small claims and on random ones. (email.data.test.ts has the real lists.)
 
 import { describe, expect, test } from "bun:test";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { suggestDomain, walkUp } from "@inkling/engine";
+import { walkUp } from "@inkling/engine";
 import fc from "fast-check";
-import { describeWith, MIRROR, VECTORS } from "../../../../test/shared.ts";
 import type { DomainClaims, DomainSubject } from "../catalog/claims.ts";
-import { EXTENSIONS } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { isDomainFormat, parseDomains } from "../parse/index.ts";
 import { DISPOSABLE_WORDS, hasDisposableName, WEIGHTS } from "./domain-weights.ts";
-import { type DomainVerdicts, judgeDomains } from "./email.ts";
+import { judgeDomains } from "./email.ts";
 
 function claim(
   feed: string,
@@ -32,12 +29,6 @@ const popular = (...domains: string[]) => claim("cloudflare-top-100k", "popular"
 const shared = (...domains: string[]) => claim("shared-domains", "shared", domains);
 const COPIED = "disposable-domains-mx";
 const REVIEWED = "disposable-email-domains";
-
-/** As the engine looks up: the closest entry on the way from the host up to its registrable domain. */
-function lookup({ disposable }: DomainVerdicts, host: string): readonly string[] {
-  const entry = walkUp(host).find((name) => disposable.has(name));
-  return entry === undefined ? [] : disposable.get(entry)!;
-}
 
 describe("judgeDomains", () => {
   const rows: { name: string; claims: DomainClaims[]; expected: Record<string, readonly string[]> }[] = [
@@ -385,34 +376,8 @@ test("random claims: the verdicts are consistent", () => {
   expect(disagreed).toBeGreaterThan(200);
 });
 
-// The real lists. `MIRROR_FILES` as they were in August 2026, and what npm packages carry.
 const PACKAGE = join(import.meta.dir, "../..");
-const MODULES = join(PACKAGE, "../../node_modules");
 const MAIL_FEEDS = FEEDS.filter((feed) => isDomainFormat(feed.format));
-const MIRROR_FILES = [
-  "disposable-email-domains",
-  "fakefilter",
-  "disposable-domains",
-  "disposable-domains-mx",
-  "free-mail",
-  "relay-mail",
-]
-  .map((id) => join(MIRROR, `${id}.txt`))
-  .concat(["cloudflare-top-100k", "tranco-10k"].map((id) => join(MIRROR, `${id}.json`)));
-
-function realClaims(from: "mirror" | "seeds"): DomainClaims[] {
-  return MAIL_FEEDS.flatMap((feed) => {
-    const mirrored = join(MIRROR, `${feed.id}.${EXTENSIONS[feed.format]}`);
-    const seed =
-      feed.seed && ([join(MODULES, feed.seed.package, feed.seed.files[0]!), feed.seed.format] as const);
-    const own = feed.own && ([join(PACKAGE, feed.own), feed.format] as const);
-    const copy =
-      (from === "mirror" && existsSync(mirrored) && ([mirrored, feed.format] as const)) || own || seed;
-    if (copy === undefined) return [];
-    const { domains } = parseDomains(copy[1], readFileSync(copy[0]));
-    return [{ feed: feed.id, subject: feed.sets as DomainSubject, domains, lineage: feed.lineage ?? [] }];
-  });
-}
 
 test("our own lists name each domain once, no public suffix, and a service that is a domain where it is a provider", () => {
   const own = MAIL_FEEDS.filter((feed) => feed.own);
@@ -439,151 +404,3 @@ test("weights are only given to feeds that exist", () => {
   const ids = FEEDS.map((feed) => feed.id);
   for (const feed of Object.keys(WEIGHTS)) expect(ids).toContain(feed);
 });
-
-const LEGITIMATE = ["google.com", "gmail.com", "yahoo.com", "harvard.edu", "debian.org", "sub.google.com"];
-const RELAYS = [
-  ...["privaterelay.appleid.com", "mozmail.com", "relay.firefox.com", "x.mozmail.com", "duck.com", "addy.io"],
-  ...[
-    "me.anonaddy.com",
-    "anonaddy.me",
-    "33mail.com",
-    "me.33mail.com",
-    "passmail.net",
-    "simplelogin.com",
-    "slmail.me",
-  ],
-  ...["aleeas.com", "8shield.net", "dralias.com", "erine.email", "forwardemail.net", "improvmx.com"],
-];
-const NAMED: Record<string, boolean> = {
-  "hush.com": false,
-  "lavabit.com": false,
-  "sify.com": false,
-  "emailondeck.com": true,
-  "tempmail.net": true,
-  "eintagsmail.de": true,
-};
-
-/** On disposable lists, and not disposable: an institution's, well-known, mistyped, or shared by strangers. */
-const ORDINARY = [
-  ...[
-    "dallas.gov",
-    "californiacolleges.edu",
-    "yandex.net",
-    "craigslist.org",
-    "reply.craigslist.org",
-    "seomoz.org",
-  ],
-  ...["sdf.org", "royal.net", "webhook.site", "gmai.com", "hotmil.com", "mooo.com", "us.to", "jane.mooo.com"],
-  ...["a.b.us.to", "x24hr.com", "someone.rf.gd"],
-];
-const POPULAR_SERVICES = ["mailinator.com", "guerrillamail.com", "yopmail.com", "temp-mail.org", "moakt.com"];
-
-function readVectors(): { legitimate: string[]; universities: string[] } {
-  const guards = join(VECTORS, "guards");
-  const legitimate = readFileSync(join(guards, "whitelist.txt"), "utf8")
-    .split("\n")
-    .map((line) => line.replace(/#.*/, "").trim())
-    .filter((line) => line !== "");
-  return {
-    legitimate,
-    universities: JSON.parse(readFileSync(join(guards, "university_domains.json"), "utf8")).list,
-  };
-}
-
-for (const [from, paths] of [
-  ["mirror", MIRROR_FILES],
-  ["seeds", [join(MODULES, "disposable-email-domains-js")]],
-] as const)
-  describeWith([...paths, join(VECTORS, "guards")], `judgeDomains on the lists of the ${from}`, () => {
-    const claims = realClaims(from);
-    const verdicts = judgeDomains(claims);
-    const lists = claims.filter((c) => c.subject === "disposable");
-    /** Hosts that a list names, or a parent of; as a service without a policy would flag them. */
-    const rawlyFlagged = (hosts: readonly string[]) =>
-      hosts.filter((host) => {
-        const parents = host.split(".").map((_, i, labels) => labels.slice(i).join("."));
-        return parents.some((name) => lists.some(({ domains }) => domains.has(name)));
-      });
-
-    for (const [domain, isDisposable] of Object.entries(NAMED))
-      test(`${domain} is ${isDisposable ? "" : "not "}disposable`, () => {
-        expect(lookup(verdicts, domain).length > 0).toBe(isDisposable);
-      });
-
-    test("no legitimate domain, university or relay; without the rules there would be some", () => {
-      const { legitimate, universities } = readVectors();
-      const hosts = [...legitimate, ...universities, ...LEGITIMATE, ...RELAYS];
-      const relays = claims.flatMap((c) => (c.subject === "relay" ? [...c.domains.keys()] : []));
-      const all = [...hosts, ...relays, ...relays.map((domain) => `someone.${domain}`)];
-      expect(all.filter((host) => lookup(verdicts, host).length > 0)).toEqual([]);
-      expect(rawlyFlagged(all).length).toBeGreaterThan(5);
-    });
-
-    test("no public suffix; no university has a disposable name", () => {
-      const { universities } = readVectors();
-      for (const domain of verdicts.disposable.keys()) expect(walkUp(domain)[0]).toBe(domain);
-      expect(universities.filter((domain) => hasDisposableName([domain]))).toEqual([]);
-    });
-
-    test("no institution's, mistyped or well-known name on copied lists alone; names below shared domains are free", () => {
-      for (const domain of ORDINARY) expect([domain, lookup(verdicts, domain)]).toEqual([domain, []]);
-      const copied = lists.filter(
-        ({ feed }) => (feed.endsWith("-domains") && feed !== REVIEWED) || feed === COPIED,
-      );
-      const own = lists.filter((list) => !copied.includes(list));
-      const rest = [...verdicts.disposable.keys()].filter(
-        (domain) => !own.some(({ domains }) => walkUp(domain).some((name) => domains.has(name))),
-      );
-      expect(rest.length).toBeGreaterThan(10_000);
-      expect(rest.filter((domain) => suggestDomain(domain) !== undefined)).toEqual([]);
-      expect(rest.filter((domain) => /\.(gov|edu|mil|int)$/.test(domain))).toEqual([]);
-    });
-
-    test("services that are popular, too, are disposable", () => {
-      for (const domain of POPULAR_SERVICES) expect(lookup(verdicts, domain).length).toBeGreaterThan(0);
-    });
-
-    test("nearly all listed domains are disposable", () => {
-      const names = new Set(lists.flatMap(({ domains }) => [...domains.keys()]));
-      expect(verdicts.disposable.size).toBeGreaterThan(names.size * 0.99);
-      for (const domain of ["mailinator.com", "yopmail.com", "guerrillamail.com", "me.mailinator.com"])
-        expect(lookup(verdicts, domain).length).toBeGreaterThan(0);
-    });
-  });
-
-describeWith(
-  MIRROR_FILES,
-  "domains that the mirror's free-mail list shares with its disposable lists",
-  () => {
-    const claims = realClaims("mirror");
-    const { conflicts } = judgeDomains(claims);
-    const free = claims.find((c) => c.feed === "free-mail")!;
-    const lists = claims.filter((c) => c.subject === "disposable" && c.feed !== "disposable-services");
-    const both = [...free.domains.keys()].filter((domain) =>
-      lists.some(({ domains }) => domains.has(domain)),
-    );
-
-    test("each is reported as a conflict", () => {
-      expect(both.length).toBeGreaterThan(60);
-      expect(both.filter((domain) => !conflicts.some((conflict) => conflict.domain === domain))).toEqual([]);
-    });
-    test("docs/policy.md lists those that are disposable, and counts the others", () => {
-      const docs = readFileSync(join(PACKAGE, "../../docs/policy.md"), "utf8");
-      const of = (verdict: string) => conflicts.filter((conflict) => conflict.verdict === verdict);
-      const row = docs.split("\n").find((line) => line.startsWith("| disposable |"));
-      expect(row).toBe(
-        `| disposable | ${of("disposable")
-          .map((conflict) => conflict.domain)
-          .join(", ")} |`,
-      );
-      expect(docs).toContain(`| not disposable | ${of("not disposable").length}, such as `);
-    });
-    test("five of the six known ones are decided without our own lists", () => {
-      const without = judgeDomains(
-        claims.filter((c) => c.feed !== "ordinary-mail" && c.feed !== "disposable-services"),
-      );
-      const wrong = Object.entries(NAMED).filter(([domain, is]) => lookup(without, domain).length > 0 !== is);
-      expect(wrong).toEqual([["sify.com", false]]);
-    });
-  },
-);

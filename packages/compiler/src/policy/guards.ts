@@ -37,3 +37,6 @@ export const GUARD_KINDS: Readonly<Record<GuardKind, GuardRule>> = {
 export function isAnycast(label: Label | GuardKind | undefined): boolean {
   return label !== undefined && label in GUARD_KINDS && GUARD_KINDS[label as GuardKind].anycast === true;
 }
+
+/** Prefix length of the widest networks that guard against a Tor list that names an address itself. */
+export const EXACT_GUARD_BITS: Readonly<Record<4 | 6, number>> = { 4: 24, 6: 48 };

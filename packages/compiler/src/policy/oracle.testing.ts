@@ -134,7 +134,7 @@ function sayings(sides: readonly Side[]) {
       ),
       least,
     );
-  const isTorExit = of("is_tor_exit", false, true);
+  const [isTorExit, isExactTorExit] = [of("is_tor_exit", false, true), of("is_tor_exit", true, true)];
   const [proxy, proxyHost] = [of("is_proxy", false, true), of("is_proxy", true, true)];
   const proxyTwice = of("is_proxy", false, true, 4);
   const [abuse, crime, crimeHost] = [
@@ -144,6 +144,7 @@ function sayings(sides: readonly Side[]) {
   ];
   return {
     isTorExit,
+    isExactTorExit,
     all: (point: Point) => ({
       proxy: proxy(point),
       abuse: isTorExit(point) ? crime(point) : abuse(point),
@@ -152,18 +153,28 @@ function sayings(sides: readonly Side[]) {
   };
 }
 
+/** Guards that remove all flags. */
+const NEVER_FLAGGED: readonly string[] = ["public-resolver", "crawler", "cdn-operator"];
+
 /** Machines that are nobody's way out: docs/policy.md. */
 const SENDERS = ["mail-sender", "monitor", "webhook-sender"];
 
 /** The flags of an address: docs/policy.md, once more. */
 export function oracle(claims: readonly NetworkClaims[]): (point: Point) => number {
   const sides = claims.map(sideOf);
-  const { isTorExit, all, close } = sayings(sides);
+  const { isTorExit, isExactTorExit, all, close } = sayings(sides);
   const special = new Members(SPECIAL_USE.map((row) => row.prefix));
+  const smallGuards = claims
+    .filter(({ label }) => NEVER_FLAGGED.includes(label))
+    .flatMap(({ networks }) =>
+      networks.filter(({ address, bits }) => bits >= (address.family === 4 ? 24 : 48)),
+    );
+  const small = new Members(smallGuards);
   const has = (point: Point, ...labels: string[]) =>
     sides.some(({ label, members }) => labels.includes(label) && members.has(point));
   return (point) => {
-    if (special.has(point) || has(point, "public-resolver", "crawler", "cdn-operator")) return 0;
+    if (special.has(point) || small.has(point)) return 0;
+    if (has(point, ...NEVER_FLAGGED)) return isExactTorExit(point) ? IS_TOR_EXIT : 0;
     const claimed = has(point, "listed-resolver") ? close(point) : all(point);
     const isProxy = claimed.proxy && !has(point, "relay", ...SENDERS);
     const isAbuser = claimed.abuse && !has(point, "relay", "cdn", ...SENDERS);

@@ -1,87 +1,38 @@
-// The policy against a second, deliberately simple implementation, on real lists and on random small ones.
+// The policy against a second, deliberately simple implementation, on small lists and on random ones.
 
 import { describe, expect, test } from "bun:test";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { formatIp, type Prefix, parsePrefix, type RangeColumns, SPECIAL_USE } from "@inkling/engine";
+import { formatIp, parsePrefix } from "@inkling/engine";
 import fc from "fast-check";
 import { share } from "../../../../test/share.ts";
-import { describeWith, MIRROR, VECTORS } from "../../../../test/shared.ts";
-import type { Flag, GuardKind, Label, NetworkClaims, NetworkSubject } from "../catalog/claims.ts";
+import { expectPoint, GUARDS, labelOf, networks, PACKAGE } from "../../test/policy-lists.ts";
+import type { GuardKind, NetworkClaims, NetworkSubject } from "../catalog/claims.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { GUARD_FEEDS } from "../catalog/guard-feeds.ts";
-import { parseNetworks } from "../parse/index.ts";
 import { ALL_FLAGS, IS_ABUSER, IS_PROXY, IS_TOR_EXIT } from "./flags.ts";
 import {
-  boundaries,
   evidenceAt,
   evidenceOracle,
   expectCovering,
-  flagsByEvidence,
-  Members,
-  namedBy,
   oracle,
-  type Point,
   pointOf,
   show,
   valueAt,
   widthOf,
 } from "./oracle.testing.ts";
-import { type Judgement, judgeNetworks } from "./reputation.ts";
+import { judgeNetworks } from "./reputation.ts";
 
-const PACKAGE = join(import.meta.dir, "../..");
-
-/** Our own copies, as a machine without a publisher has them. */
-const GUARDS = GUARD_FEEDS.flatMap(({ id, label, own, ownFormat, format }): NetworkClaims[] => {
-  if (own === undefined) return [];
-  const { networks } = parseNetworks(ownFormat ?? format, readFileSync(join(PACKAGE, own)));
-  return [{ feed: id, subject: "guard", label: label!, networks }];
-});
-
-function networks(texts: readonly string[]): Prefix[] {
-  return texts.map((text) => {
-    const prefix = parsePrefix(text);
-    if (prefix === undefined) throw new Error(`${text} is not a network`);
-    return prefix;
-  });
-}
+const YIELDS = "is_tor_exit stays: a Tor list names this very address, and this network is wide";
 
 function claim(feed: string, subject: NetworkSubject, ...texts: string[]): NetworkClaims {
   const lineage = FEEDS.find(({ id }) => id === feed)?.lineage ?? [];
   return { feed, subject, label: labelOf(feed, subject), networks: networks(texts), lineage };
 }
 
-/** What each list of these tests knows. */
-function labelOf(feed: string, subject: NetworkSubject): Label {
-  if (feed.startsWith("spamhaus-drop")) return "criminal_network";
-  if (feed === "feodo-recommended") return "botnet_c2";
-  return ({ is_tor_exit: "tor_exit", is_proxy: "vpn", is_abuser: "attacker", relay: "relay" } as const)[
-    subject as Flag | "relay"
-  ];
-}
-
 function guard(kind: GuardKind, ...texts: string[]): NetworkClaims {
   return { feed: `of-${kind}`, subject: "guard", label: kind, networks: networks(texts) };
 }
-
-/** Fails unless flags and evidence of an address match the oracles, and the flags match the evidence. */
-function expectPoint(
-  { flags, evidence }: Judgement,
-  point: Point,
-  expected: { flags: number; named: readonly string[] },
-): number {
-  const got = valueAt(flags, point);
-  if (got !== expected.flags) throw new Error(`${show(point)}: ${got}, not ${expected.flags}`);
-  const entries = evidenceAt(evidence, point);
-  if (flagsByEvidence(entries) !== got)
-    throw new Error(`${show(point)}: ${got}, but its evidence comes to ${flagsByEvidence(entries)}`);
-  const named = namedBy(entries);
-  if (named.join() !== expected.named.join())
-    throw new Error(`${show(point)}: evidence is ${named.join()}, not ${expected.named.join()}`);
-  return got;
-}
-
-/** Milliseconds. The walks over all real networks take about two seconds on a machine that has nothing else to do. */
 
 describe("judgeNetworks", () => {
   const rows: {
@@ -301,10 +252,14 @@ describe("judgeNetworks", () => {
       const { family, at } = pointOf(parsePrefix(universe.split("/")[0]!)!.address);
       const width = widthOf(family);
       const size = 1 << Number(width - BigInt(universe.split("/")[1]!));
-      const network = fc.tuple(fc.nat(size - 1), fc.nat(6)).map(([offset, shift]) => {
-        const start = ((at + BigInt(offset)) >> BigInt(shift)) << BigInt(shift);
-        return parsePrefix(`${show({ family, at: start })}/${width - BigInt(shift)}`)!;
-      });
+      const around = (point: bigint, shift: bigint) =>
+        parsePrefix(`${show({ family, at: (point >> shift) << shift })}/${width - shift}`)!;
+      const network = fc
+        .tuple(fc.nat(size - 1), fc.nat(6))
+        .map(([offset, shift]) => around(at + BigInt(offset), BigInt(shift)));
+      // The universe, and so much around it that exact entries of Tor lists count against it.
+      const wide = fc.constant(around(at, family === 4 ? 12n : 84n));
+      const guarded = fc.oneof({ weight: 7, arbitrary: network }, { weight: 1, arbitrary: wide });
       const some = fc.array(network, { maxLength: 5 });
       const feeds: [string, NetworkSubject][] = [
         ["ipsum-3", "is_abuser"],
@@ -332,7 +287,7 @@ describe("judgeNetworks", () => {
       ];
       const guards = fc.tuple(
         ...kinds.map((kind) =>
-          fc.array(network, { maxLength: 1 }).map((networks) => ({ ...guard(kind), networks })),
+          fc.array(guarded, { maxLength: 1 }).map((networks) => ({ ...guard(kind), networks })),
         ),
       );
       const seen = new Set<number>();
@@ -352,6 +307,38 @@ describe("judgeNetworks", () => {
       );
       expect(seen.size).toBe(8); // every set of flags was met
     });
+});
+
+describe("a Tor list against a guard", () => {
+  const flagsAt = (text: string, ...claims: NetworkClaims[]) =>
+    valueAt(judgeNetworks(claims).flags, pointOf(parsePrefix(text)!.address));
+  const kinds: GuardKind[] = ["cdn-operator", "crawler", "public-resolver"];
+  test.each([
+    ["an exact entry against a /23", "20.0.0.1", ["20.0.0.1"], ["20.0.0.0/23"], IS_TOR_EXIT],
+    ["an exact entry against a /24", "20.0.0.1", ["20.0.0.1"], ["20.0.0.0/24"], 0],
+    [
+      "an exact entry against a /23 and a /24 in it",
+      "20.0.0.1",
+      ["20.0.0.1"],
+      ["20.0.0.0/23", "20.0.0.0/24"],
+      0,
+    ],
+    ["a network of exits against a /12", "20.0.0.1", ["20.0.0.0/31"], ["20.0.0.0/12"], 0],
+    ["IPv6: an exact entry against a /47", "2a00::1", ["2a00::1"], ["2a00::/47"], IS_TOR_EXIT],
+    ["IPv6: an exact entry against a /48", "2a00::1", ["2a00::1"], ["2a00::/48"], 0],
+    ["IPv6: a /127 of exits against a /32", "2a00::1", ["2a00::/127"], ["2a00::/32"], 0],
+  ])("%s", (_, address, exits, guarded, want) => {
+    for (const kind of kinds)
+      expect(flagsAt(address, claim("tor", "is_tor_exit", ...exits), guard(kind, ...guarded))).toBe(want);
+  });
+  test("the other flags stay removed, and nobody else's entry counts", () => {
+    const wide = guard("cdn-operator", "20.0.0.0/12");
+    const others = [claim("vpns", "is_proxy", "20.0.0.1"), claim("criminals", "is_abuser", "20.0.0.1")];
+    expect(flagsAt("20.0.0.1", ...others, wide)).toBe(0);
+    expect(flagsAt("20.0.0.1", ...others, wide, claim("tor", "is_tor_exit", "20.0.0.1"))).toBe(IS_TOR_EXIT);
+    const two = guard("public-resolver", "20.0.0.0/24");
+    expect(flagsAt("20.0.0.1", wide, two, claim("tor", "is_tor_exit", "20.0.0.1"))).toBe(0);
+  });
 });
 
 describe("evidence", () => {
@@ -386,6 +373,29 @@ describe("evidence", () => {
         ["vpns", "vpn", "20.0.0.0/16", "sets", "is_proxy"],
         ["of-mail-sender", "mail-sender", "20.0.0.0/24", "removes", "is_proxy"],
         ["z", "relay", "20.0.0.0/31", "removes", "is_proxy"],
+      ],
+    },
+    {
+      name: "a wide guard that leaves an exit to the list that names it, and one that also removes another flag",
+      claims: [
+        { ...guard("cdn-operator", "20.0.0.0/12"), feed: "a" },
+        { ...guard("crawler", "20.0.0.0/20"), feed: "b" },
+        claim("vpns", "is_proxy", "20.0.0.0/16"),
+        claim("tor", "is_tor_exit", "20.0.0.1"),
+      ],
+      want: [
+        ["tor", "tor_exit", "20.0.0.1/32", "sets", "is_tor_exit"],
+        ["vpns", "vpn", "20.0.0.0/16", "sets", "is_proxy"],
+        ["a", "cdn-operator", "20.0.0.0/12", "removes", "is_proxy", YIELDS],
+        ["b", "crawler", "20.0.0.0/20", "removes", "is_proxy", YIELDS],
+      ],
+    },
+    {
+      name: "of a wide guard that only leaves the exit a label is left, with the rule",
+      claims: [guard("cdn-operator", "20.0.0.0/12"), claim("tor", "is_tor_exit", "20.0.0.1")],
+      want: [
+        ["tor", "tor_exit", "20.0.0.1/32", "sets", "is_tor_exit"],
+        ["of-cdn-operator", "cdn-operator", "20.0.0.0/12", "label", "", YIELDS],
       ],
     },
     {
@@ -518,195 +528,3 @@ test("guards: every file of ours has a row, and no network is guarded twice for 
   expect(new Set(texts).size).toBe(texts.length);
   expect(texts.length).toBeGreaterThan(350);
 });
-
-// The lists of the mirror, read in the plainest way; the compiler's own parsers have their own tests.
-const lines = (file: string) =>
-  readFileSync(join(MIRROR, file), "utf8")
-    .split("\n")
-    .map((line) => line.replace(/[#,].*/, "").trim())
-    .filter((line) => line !== "");
-const FILES: [file: string, subject: NetworkSubject, read: (file: string) => string[]][] = [
-  ["tor-bulk-exits.txt", "is_tor_exit", lines],
-  [
-    "tor-onionoo.json",
-    "is_tor_exit",
-    (file) =>
-      JSON.parse(readFileSync(join(MIRROR, file), "utf8")).relays.flatMap(
-        (relay: { or_addresses: string[]; exit_addresses?: string[] }) => [
-          ...relay.or_addresses.map((address) => address.replace(/:\d+$/, "").replace(/[[\]]/g, "")),
-          ...(relay.exit_addresses ?? []),
-        ],
-      ),
-  ],
-  ["x4bnet-vpn-v4.txt", "is_proxy", lines],
-  ["x4bnet-vpn-v6.txt", "is_proxy", lines],
-  [
-    "monosans-proxies.json",
-    "is_proxy",
-    (file) =>
-      JSON.parse(readFileSync(join(MIRROR, file), "utf8")).flatMap(
-        (proxy: { host: string; exit_ip: string }) => [proxy.host, proxy.exit_ip],
-      ),
-  ],
-  ["icloud-private-relay.csv", "relay", lines],
-  ["ipsum-3.txt", "is_abuser", lines],
-  [
-    "spamhaus-drop-v4.json",
-    "is_abuser",
-    (file) =>
-      [...readFileSync(join(MIRROR, file), "utf8").matchAll(/"cidr":"([^"]+)"/g)].map((match) => match[1]!),
-  ],
-  ["feodo-recommended.txt", "is_abuser", lines],
-];
-
-describeWith(
-  [...FILES.map(([file]) => join(MIRROR, file)), join(VECTORS, "guards")],
-  "judgeNetworks on the lists of the mirror",
-  () => {
-    const claims: NetworkClaims[] = FILES.map(([file, subject, read]) => ({
-      feed: file.replace(/\..*/, ""),
-      subject,
-      label: labelOf(file.replace(/\..*/, ""), subject),
-      networks: networks(read(file).filter((text) => parsePrefix(text) !== undefined)),
-    }));
-    const all = [...claims, ...GUARDS];
-    const judgement = judgeNetworks(all);
-    const { flags: ranges } = judgement;
-
-    test("covers both spaces, in order, merged", () => {
-      expectCovering(ranges.v4);
-      expectCovering(ranges.v6);
-      expect(ranges.v4.length).toBeGreaterThan(30_000);
-      expect(ranges.v6.length).toBeGreaterThan(1_000);
-    });
-
-    // By default each fourth network of a long list: 4 of the file's 8 s of CPU are these.
-    const every = share(1, 4);
-    test("flags and evidence are exact before, at and after the ends of every network of every list", () => {
-      const flags = oracle(all);
-      const named = evidenceOracle(all);
-      const seen = new Map<number, number>();
-      for (const { networks } of all)
-        for (const point of networks
-          .filter((_, i) => i % every === 0 || networks.length < 1_000)
-          .flatMap(boundaries)) {
-          const got = expectPoint(judgement, point, { flags: flags(point), named: named(point) });
-          seen.set(got, (seen.get(got) ?? 0) + 1);
-        }
-      for (const flags of [0, IS_ABUSER, IS_PROXY, IS_TOR_EXIT, IS_PROXY | IS_ABUSER, IS_PROXY | IS_TOR_EXIT])
-        expect(seen.get(flags) ?? 0).toBeGreaterThan(5);
-    });
-
-    test("membership of a list is the flag, guards, relays and Tor exits apart", () => {
-      const guarded = new Members([
-        ...SPECIAL_USE.map((row) => row.prefix),
-        ...GUARDS.flatMap((claim) => claim.networks),
-        ...claims.filter((c) => c.subject === "relay").flatMap((c) => c.networks),
-      ]);
-      const tor = new Members(claims.filter((c) => c.subject === "is_tor_exit").flatMap((c) => c.networks));
-      let compared = 0;
-      for (const [subject, bit] of [
-        ["is_abuser", IS_ABUSER],
-        ["is_proxy", IS_PROXY],
-        ["is_tor_exit", IS_TOR_EXIT],
-      ] as const) {
-        const listed = claims.filter((c) => c.subject === subject).flatMap((c) => c.networks);
-        const members = new Members(listed);
-        for (const point of listed.flatMap(boundaries)) {
-          if (guarded.has(point) || (bit === IS_ABUSER && tor.has(point))) continue;
-          if (members.has(point) !== ((valueAt(ranges, point) & bit) !== 0))
-            throw new Error(`${subject} ${show(point)}`);
-          compared++;
-        }
-      }
-      expect(compared).toBeGreaterThan(100_000);
-    });
-
-    const listed = (file: string) =>
-      (JSON.parse(readFileSync(join(VECTORS, "guards", file), "utf8")) as { list: string[] }).list;
-    /** Networks of a never-flag list of which any address is flagged. */
-    const flaggedOf = (file: string, { flags }: Judgement) =>
-      listed(file).filter((text) => {
-        const prefix = parsePrefix(text);
-        if (prefix === undefined) throw new Error(`${file}: ${text}`);
-        return anyFlag(flags, prefix) !== 0;
-      });
-
-    // docs/policy.md, Limits, has the reasons. Without the feeds public-dns-*: 81 resolvers in networks of VPN providers
-    // and of criminals.
-    const withLists = judgeNetworks([
-      ...all,
-      ...GUARD_FEEDS.filter(({ format }) => format === "misp-json").map(({ id, label, format }) => {
-        const { networks } = parseNetworks(format, readFileSync(join(VECTORS, "guards", `${id}.json`)));
-        return { feed: id, subject: "guard", label: label!, networks } as const;
-      }),
-    ]);
-    const left: Record<string, number> = { "public-dns-v4.json": 81, "public-dns-v6.json": 2 };
-    const files = readdirSync(join(VECTORS, "guards")).filter(
-      (file) => file.endsWith(".json") && !file.startsWith("university"),
-    );
-    for (const file of files) {
-      const few = left[file] ?? 0;
-      test(`never flagged with the mirror: ${file}${few === 0 ? "" : `, but for ${few}`}`, () => {
-        expect(flaggedOf(file, judgement).length).toBe(few);
-      });
-      test(`never flagged with the warning lists: ${file}`, () => {
-        expect(flaggedOf(file, withLists)).toEqual([]);
-      });
-    }
-
-    test("docs/policy.md states the number of flagged resolvers", () => {
-      const docs = readFileSync(join(PACKAGE, "../../docs/policy.md"), "utf8").replaceAll(/\s+/g, " ");
-      const [v4, v6] = [left["public-dns-v4.json"]!, left["public-dns-v6.json"]!];
-      expect(docs).toContain(`reaches no publisher, ${v4} and ${v6}:`);
-    });
-
-    test("every flagged range has evidence, and removals are recorded", () => {
-      const removed = new Map<string, number>();
-      for (const { flags, evidence } of [judgement, withLists])
-        for (const [columns, reasons] of [
-          [flags.v4, evidence.v4],
-          [flags.v6, evidence.v6],
-        ] as const) {
-          let row = 0; // flags change only where evidence does
-          for (let i = 0; i < reasons.length; i++) {
-            if (row + 1 < columns.length && isSameStart(columns, row + 1, reasons, i)) row++;
-            const entries = evidence.lists[reasons.values[i]! - 1] ?? [];
-            if (flagsByEvidence(entries) !== columns.values[row]) throw new Error(`range ${i}`);
-            for (const { effect, label } of entries)
-              if (effect === "removes") removed.set(label, (removed.get(label) ?? 0) + 1);
-          }
-          expect(row).toBe(columns.length - 1);
-        }
-      for (const label of ["relay", "listed-resolver"]) expect(removed.get(label) ?? 0).toBeGreaterThan(20);
-    });
-  },
-);
-
-function isSameStart(a: RangeColumns, i: number, b: RangeColumns, j: number): boolean {
-  for (let k = 0; k < a.width; k++) if (a.starts[i * a.width + k] !== b.starts[j * b.width + k]) return false;
-  return true;
-}
-
-/** Flags of all ranges that a network touches. */
-function anyFlag(ranges: Judgement["flags"], prefix: Prefix): number {
-  const { family, at: first } = pointOf(prefix.address);
-  const last = first + (1n << (widthOf(family) - BigInt(prefix.bits))) - 1n;
-  const columns = family === 4 ? ranges.v4 : ranges.v6;
-  const start = (i: number) =>
-    [...columns.starts.subarray(i * columns.width, (i + 1) * columns.width)].reduce(
-      (sum, word) => sum * 4294967296n + BigInt(word),
-      0n,
-    );
-  let flags = valueAt(ranges, { family, at: first });
-  // A linear walk would do, were it not for 60,000 networks: begin at the range that holds the first address.
-  let low = 0;
-  let high = columns.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (start(middle) <= first) low = middle + 1;
-    else high = middle;
-  }
-  for (let i = low; i < columns.length && start(i) <= last; i++) flags |= columns.values[i]!;
-  return flags;
-}

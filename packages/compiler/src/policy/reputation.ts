@@ -8,6 +8,7 @@
 import { IpAddress, type Prefix, RangeColumns } from "@inkling/engine";
 import type { NetworkClaims } from "../catalog/claims.ts";
 import { EvidenceLists, type EvidenceRanges } from "./evidence.ts";
+import { EXACT_GUARD_BITS } from "./guards.ts";
 import { type Interval, sweep } from "./sweep.ts";
 import {
   judge,
@@ -143,11 +144,21 @@ function bySize(claims: readonly NetworkClaims[]): Listed[] {
   const networks = claims.flatMap((claim) => claim.networks);
   const claim = claims[0]!;
   const widened = claim.subject === "is_abuser" ? widen(networks) : [];
-  const [hosts, wider] = [networks.filter(isHost), networks.filter((network) => !isHost(network))];
+  const rows = (of: readonly Prefix[]): Network[] => of.map((network) => ({ network }));
+  const wider = networks.filter((network) => !isHost(network));
+  const isYielding = (network: Prefix) => claim.subject === "guard" && yieldsToExact(network);
   return [
-    { source: sourceOf(claim, false), networks: hosts.map((network) => ({ network })) },
-    { source: sourceOf(claim, true), networks: [...widened, ...wider.map((network) => ({ network }))] },
+    { source: sourceOf(claim, false), networks: rows(networks.filter(isHost)) },
+    {
+      source: sourceOf(claim, true),
+      networks: [...widened, ...rows(wider.filter((network) => !isYielding(network)))],
+    },
+    { source: sourceOf(claim, true, true), networks: rows(wider.filter(isYielding)) },
   ].filter((row) => row.networks.length > 0);
+}
+
+function yieldsToExact({ address, bits }: Prefix): boolean {
+  return bits < EXACT_GUARD_BITS[address.family];
 }
 
 function isHost({ address, bits }: Prefix): boolean {

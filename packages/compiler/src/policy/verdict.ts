@@ -7,7 +7,8 @@
 //   1 a flag is set when the lists for it weigh QUORUM together (labels.ts); copies count once (lineage.ts)
 //   2 for a Tor exit, lists of traffic do not count
 //   3 relay: never is_proxy or is_abuser
-//   4 guard: never the flags that its kind removes, or not those set by less specific lists or by one list alone
+//   4 guard: never the flags that its kind removes, or not those set by less specific lists or by one list alone; a wide
+//     guard leaves is_tor_exit to a Tor list that names the address itself
 //   5 special-use: no flag at all
 
 import { ADDRESS_FLAGS, SPECIAL_USE } from "@inkling/engine";
@@ -33,6 +34,8 @@ export interface Source extends Pick<EvidenceEntry, "feed" | "label">, WeightedL
   readonly traffic: boolean;
   /** Whether it lists a network around the address. */
   readonly wide: boolean;
+  /** Bits of those in `takes` that it leaves to lists that name the address itself. */
+  readonly yields: number;
 }
 
 /** The effect of one source. */
@@ -59,6 +62,7 @@ const NO_EFFECT = {
   doubts: 0,
   traffic: false,
   weight: 0,
+  yields: 0,
 } as const;
 
 export const SPECIAL_USE_SOURCE: Source = {
@@ -70,12 +74,20 @@ export const SPECIAL_USE_SOURCE: Source = {
 };
 export const SPECIAL_USE_NETWORKS = SPECIAL_USE.map((row) => row.prefix);
 
-/** @param wide for the networks of the claim, or for its single addresses? */
-export function sourceOf({ feed, subject, label, lineage }: NetworkClaims, wide: boolean): Source {
+/**
+ * @param wide for the networks of the claim, or for its single addresses?
+ * @param yields for the networks of a guard that are wider than {@link EXACT_GUARD_BITS}?
+ */
+export function sourceOf(
+  { feed, subject, label, lineage }: NetworkClaims,
+  wide: boolean,
+  yields = false,
+): Source {
   const source = { ...NO_EFFECT, feed, label, wide };
   if (subject === "guard") {
     const rule = GUARD_KINDS[label as GuardKind];
-    return { ...source, ...rule, guards: rule.takes ?? 0 };
+    const takes = rule.takes ?? 0;
+    return { ...source, ...rule, guards: takes, yields: yields ? takes & IS_TOR_EXIT : 0 };
   }
   const { flag, ...rule } = LABELS[label as Label];
   const adds = flag === undefined ? 0 : FLAG_BITS[flag];
@@ -97,11 +109,18 @@ export function judge(sources: readonly Source[]): Verdict {
     ({ adds, wide, traffic }) => !((adds & outweighed) !== 0 && (wide || traffic)),
   );
   const lost = set & ~(reached(close, QUORUM) & (~doubted | reached(counting, 2 * QUORUM)));
-  const taken = counted.reduce((bits, { takes }) => bits | takes, lost);
+  const exact = reached(
+    counting.filter(({ wide }) => !wide),
+    QUORUM,
+  );
+  const taken = counted.reduce((bits, { takes, yields }) => bits | (takes & ~(yields & exact)), lost);
   const parts = sources.flatMap((source, index): Part[] => {
     if (!counted.includes(source)) return [];
-    const removed = (source.takes & set) | (source.outweighs & lost);
-    if (removed !== 0) return [{ index, effect: "removes", flags: flagsOf(removed) }];
+    const yielded = source.yields & exact;
+    const removed = (source.takes & set & ~yielded) | (source.outweighs & lost);
+    const left = yielded === 0 ? {} : { why: YIELDS };
+    if (removed !== 0) return [{ index, effect: "removes", flags: flagsOf(removed), ...left }];
+    if (yielded !== 0) return [{ index, effect: "label", flags: [], ...left }];
     if (source.label === "special_use" || source.outweighs !== 0) return []; // evidence only where it has an effect
     if (source.adds === 0) return [{ index, effect: "label", flags: [] }];
     if (isTorExit && source.traffic) return [{ index, effect: "label", flags: [], why: TOR_EXIT }];
@@ -118,9 +137,13 @@ export function judge(sources: readonly Source[]): Verdict {
   };
 }
 
-/** Whether the same feed also lists the address itself under the same label. */
-function isShadowed({ feed, label, wide }: Source, sources: readonly Source[]): boolean {
-  return wide && sources.some((other) => !other.wide && other.feed === feed && other.label === label);
+/** Whether the same feed also lists the address itself, or a smaller network around it, under the same label. */
+function isShadowed({ feed, label, wide, yields }: Source, sources: readonly Source[]): boolean {
+  if (!wide) return false;
+  return sources.some(
+    (other) =>
+      other.feed === feed && other.label === label && (!other.wide || (yields !== 0 && other.yields === 0)),
+  );
 }
 
 /** Bits of the flags whose lists weigh at least so much. */
@@ -132,6 +155,8 @@ function reached(sources: readonly Source[], least: number): number {
 
 const EFFECTS = ["sets", "removes", "label"] as const;
 /** 240 of the 14,217 addresses of ipsum-3 are exits, and there is a flag for that. */
+/** A Tor list is measured at the address, a CDN operator's /12 is what the registry gave it. */
+const YIELDS = "is_tor_exit stays: a Tor list names this very address, and this network is wide";
 const TOR_EXIT = "what comes from a Tor exit is its users' traffic";
 
 /** The weight of those that set this flag. */

@@ -120,6 +120,14 @@ describe("not valid, host read", () => {
     ["trailing ideographic dot", "a@gmail.com。", "gmail.com"],
     ["white space after", "a@gmail.com\n", "gmail.com"],
     ["white space around the domain, and a dot", "a@ gmail.com. ", "gmail.com"],
+    ["zero-width space after the domain", "jane@gmail.com\u200b", "gmail.com"],
+    ["zero-width space before the domain", "jane@\u200bgmail.com", "gmail.com"],
+    ["soft hyphen in the domain", "jane@gm\u00adail.com", "gmail.com"],
+    ["variation selector in the domain", "jane@gmail\ufe0f.com", "gmail.com"],
+    ["variation selector of plane 14 in the domain", "jane@gmail.com\u{e0100}", "gmail.com"],
+    ["word joiner in the domain", "jane@gmail.co\u2060m", "gmail.com"],
+    ["byte order mark after the domain", "jane@gmail.com\ufeff", "gmail.com"],
+    ["zero-width space in a domain of A-labels", "info@m\u200bünchen.de", "xn--mnchen-3ya.de"],
     ["public suffix", "a@co.uk", "co.uk"],
     ["public suffix of a wildcard rule", "a@test.ck", "test.ck"],
     ["unknown top-level domain", "a@b.nosuchtld", "b.nosuchtld"],
@@ -177,6 +185,27 @@ describe("not valid, no host", () => {
 // A second reading of RFC 5321 4.1.2 for ASCII, as one expression.
 const DOT_ATOM = /^[\w!#$%&'*+\-/=?^`{|}~]+(\.[\w!#$%&'*+\-/=?^`{|}~]+)*$/;
 const QUOTED_STRING = /^"([ !#-[\]-~]|\\[ -~])*"$/;
+
+test("no invisible character that is sent vanishes from a valid address", () => {
+  const valid: string[] = [];
+  for (let code = 0; code <= 0x10ffff; code++) {
+    const c = String.fromCodePoint(code);
+    if (!/[\p{DI}\p{Z}\p{Cc}\p{Cf}\p{M}]/u.test(c)) continue;
+    for (const domain of [`gmail.com${c}`, `${c}gmail.com`, `gm${c}ail.com`]) {
+      const read = parseEmail(`jane@${domain}`);
+      if (read.valid && read.host === "gmail.com") valid.push(`U+${code.toString(16)}`);
+    }
+  }
+  assert.deepEqual(valid, []);
+});
+
+test("joiners that a script needs are part of the domain", () => {
+  for (const [domain, host] of [
+    ["نامه\u200cای.com", "xn--mgba3gch31f060k.com"],
+    ["क्\u200dष.com", "xn--11b2ezcw70k.com"],
+  ])
+    assert.deepEqual(parseEmail(`jane@${domain}`), { valid: true, host, registrableStart: 0 });
+});
 
 test("ASCII local parts agree with the grammar as an expression", () => {
   const piece = fc.constantFrom(...'ab.+"\\ @\t(_~\x7f', '"', "\\");

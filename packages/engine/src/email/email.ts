@@ -22,8 +22,10 @@
 //   The private section does not matter here: "user@github.io" is valid, for github.io has an owner, who may
 //   run mail. It is never disposable: a lookup does not go into a public suffix of either section.
 // - Special-use domains and unknown top-level domains are not valid, but their host is read.
-// - The host is read whatever the local part is. White space around the domain and one trailing dot make an address
-//   not valid, but the host is read without them. Without "@" there is no domain.
+// - The host is read whatever the local part is. White space around the domain, one trailing dot, and invisible
+//   characters in the domain make an address not valid, but the host is read without them: UTS #46 maps invisible
+//   characters to nothing, and what was sent is not the address then. Joiners that a script needs (U+200C, U+200D) are
+//   part of a name. Without "@" there is no domain.
 
 import { cutSuffix, isSpecialUseDomain, toAsciiDomain } from "./domain.ts";
 import { ATEXT, MAX_EMAIL_OCTETS, MAX_LOCAL_OCTETS, PlainMailbox, readPlain } from "./plain-mailbox.ts";
@@ -67,9 +69,17 @@ export function parseEmailInFull(text: string): EmailAddress {
   if (host === undefined) return UNREADABLE;
   const { registrableStart, known } = cutSuffix(host);
   const valid =
-    exact !== undefined && known && isLocalPart(text, at) && fits(text) && !isSpecialUseDomain(host);
+    exact !== undefined &&
+    !VANISHES.test(domain) &&
+    known &&
+    isLocalPart(text, at) &&
+    fits(text) &&
+    !isSpecialUseDomain(host);
   return { valid, host, registrableStart };
 }
+
+/** What UTS #46 maps to nothing: default-ignorable characters, except the joiners, which it keeps or refuses. */
+const VANISHES = /(?![\u200c\u200d])\p{DI}/u;
 
 /** White space at both ends and one trailing dot, in each form that UTS #46 takes for one. */
 function withoutEdges(domain: string): string {

@@ -58,7 +58,7 @@ function ofEmail(answer: object, entries: readonly Entry[] = []): LoadedRelease 
 function loaded(segments: Partial<LoadedRelease>, missing: readonly string[] = []): LoadedRelease {
   return {
     ...segments,
-    states: dataStates({ missing: missing as never, partial: [] }),
+    states: dataStates({ missing: missing as never }),
     evidence: { geolocate: [], reputation: [], email: [], network: [] },
   } as unknown as LoadedRelease;
 }

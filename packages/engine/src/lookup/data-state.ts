@@ -1,10 +1,11 @@
-// data-state.ts: which lookups a release can answer, and the header for one that it cannot answer in full.
+// data-state.ts: which lookups a release can answer, how old its data is, and the header that says so.
 //
-// in   a release manifest's missing and partial answers
+// in   a release manifest's missing and partial answers, the reports of its feeds, and the time
 // out  per lookup: what is missing, and the Inkling-Data-State header
-// src  docs/errors.md (DATA_NOT_LOADED), RFC 9651 (the header is an item with parameters)
+// src  docs/errors.md (DATA_NOT_LOADED), docs/api.md (ages), RFC 9651 (the header is an item with parameters)
 
-import { type Answer, answersIn, type Release } from "../segment/release.ts";
+import { ageText, dataAges } from "../segment/data-age.ts";
+import { type Answer, answersIn, type FeedReport, type Release } from "../segment/release.ts";
 import type { SegmentKind } from "../segment/segment.ts";
 import { dataMissing, type LookupFailure } from "./failure.ts";
 
@@ -21,39 +22,96 @@ export const SEGMENT_OF = {
 } as const satisfies Record<Lookup, SegmentKind>;
 
 export interface DataState {
-  /** Answers without any loaded feed. */
+  /** Answers without any loaded feed but such as only add to others. */
   readonly missing: readonly Answer[];
   /** Names them, or the lookup where all are loaded. */
   readonly failure: LookupFailure;
-  /** `partial; missing="is_abuser is_proxy"; incomplete="is_tor_exit"`; undefined when everything is there. */
-  readonly header: string | undefined;
-  /** The same for an answer with its network: `missing` then also names `network` where that has no data. */
-  readonly networkHeader: string | undefined;
 }
 
-export function dataStates(
-  release: Pick<Release, "missing" | "partial"> & Partial<Pick<Release, "segments">>,
-): Readonly<Record<Lookup, DataState>> {
-  const unknown = release.segments?.network === undefined ? ["network"] : [];
-  const entries = LOOKUPS.map((lookup): [Lookup, DataState] => {
-    const answers = answersIn(SEGMENT_OF[lookup]);
-    const missing = answers.filter((answer) => release.missing.includes(answer));
-    const incomplete = answers.filter(
-      (answer) => !missing.includes(answer) && release.partial.some((row) => row.answer === answer),
-    );
-    const failure = dataMissing(missing.length === 0 ? [lookup] : missing);
-    const header = headerOf(missing, incomplete);
-    const networkHeader = headerOf([...missing, ...unknown], incomplete);
-    return [lookup, { missing, failure, header, networkHeader }];
+export function dataStates(release: Pick<Release, "missing">): Readonly<Record<Lookup, DataState>> {
+  return ofEach((lookup) => {
+    const missing = answersIn(SEGMENT_OF[lookup]).filter((answer) => release.missing.includes(answer));
+    return { missing, failure: dataMissing(missing.length === 0 ? [lookup] : missing) };
   });
-  return Object.fromEntries(entries) as Record<Lookup, DataState>;
 }
 
-function headerOf(missing: readonly string[], incomplete: readonly string[]): string | undefined {
+/** `partial; missing="is_abuser"; incomplete="is_proxy"; age="is_proxy:3h is_tor_exit:93d"`, or `complete; age="…"`. */
+export interface StateHeader {
+  /** Undefined when everything is there and no age is known. */
+  readonly plain: string | undefined;
+  /** The same for an answer with its network: `missing` then also names `network` where that has no data. */
+  readonly network: string | undefined;
+}
+type HeadersOfLookups = Readonly<Record<Lookup, StateHeader>>;
+
+/**
+ * @param feeds those of the release, in their present state
+ * @param now epoch ms
+ */
+export function stateHeaders(
+  release: Pick<Release, "missing" | "partial"> & Partial<Pick<Release, "segments">>,
+  feeds: readonly FeedReport[],
+  now: number,
+): HeadersOfLookups {
+  const ages = dataAges(feeds, now);
+  const isSet = (answer: Answer) => feeds.some(({ sets, state }) => sets === answer && state === "loaded");
+  const unknown = release.segments?.network === undefined ? ["network"] : [];
+  return ofEach((lookup) => {
+    const answers = answersIn(SEGMENT_OF[lookup]);
+    const missing = answers.filter((answer) => release.missing.includes(answer) && !isSet(answer));
+    const incomplete = answers.filter(
+      (answer) =>
+        !missing.includes(answer) &&
+        (release.missing.includes(answer) || release.partial.some((row) => row.answer === answer)),
+    );
+    const age = ages
+      .filter(({ answer }) => answers.includes(answer))
+      .map(({ answer, seconds }) => `${answer}:${ageText(seconds)}`);
+    return {
+      plain: headerOf(missing, incomplete, age),
+      network: headerOf([...missing, ...unknown], incomplete, age),
+    };
+  });
+}
+
+/** How long the texts of the headers are used: ages count in hours. */
+const FRESH_MS = 60_000;
+
+/** The headers of the release in use, made when it is taken and once a minute after that, not for each request. */
+export class StateHeaders {
+  private release: Release | undefined;
+  private madeAt = 0;
+  private headers: HeadersOfLookups | undefined;
+
+  /**
+   * @param feeds called when the headers are made
+   * @returns the same object until they change
+   */
+  at(release: Release, feeds: () => readonly FeedReport[], now: number): HeadersOfLookups {
+    const age = now - this.madeAt; // negative after a clock was set back
+    if (this.headers === undefined || release !== this.release || age < 0 || age >= FRESH_MS) {
+      this.release = release;
+      this.madeAt = now;
+      this.headers = stateHeaders(release, feeds(), now);
+    }
+    return this.headers;
+  }
+}
+
+function ofEach<T>(make: (lookup: Lookup) => T): Readonly<Record<Lookup, T>> {
+  return Object.fromEntries(LOOKUPS.map((lookup) => [lookup, make(lookup)])) as Record<Lookup, T>;
+}
+
+function headerOf(
+  missing: readonly string[],
+  incomplete: readonly string[],
+  age: readonly string[],
+): string | undefined {
   const parameters = [parameter("missing", missing), parameter("incomplete", incomplete)].join("");
-  return parameters === "" ? undefined : `partial${parameters}`;
+  if (parameters === "" && age.length === 0) return undefined;
+  return `${parameters === "" ? "complete" : "partial"}${parameters}${parameter("age", age)}`;
 }
 
-function parameter(name: string, answers: readonly string[]): string {
-  return answers.length === 0 ? "" : `; ${name}="${answers.join(" ")}"`;
+function parameter(name: string, values: readonly string[]): string {
+  return values.length === 0 ? "" : `; ${name}="${values.join(" ")}"`;
 }

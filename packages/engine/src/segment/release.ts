@@ -116,9 +116,9 @@ export const release = z.object({
   flagged: z.record(z.string(), flaggedSpace).optional(),
   /** How many domains are disposable; absent without an email segment, and in older releases. */
   disposable: z.number().int().nonnegative().optional(),
-  /** Answers without any loaded feed: unknown, not "no". */
+  /** Answers without any loaded feed but such as only add to others: "no" is unknown. */
   missing: z.array(z.enum(ANSWERS)),
-  /** Answers made from fallbacks alone, and why, for the operator. */
+  /** The other answers of which a feed is not loaded, and which, for the operator. */
   partial: z.array(z.object({ answer: z.enum(ANSWERS), why: z.string() })),
 });
 export type Release = z.infer<typeof release>;
@@ -152,34 +152,6 @@ export function feedsNow(manifest: Release, report: FeedsReport | undefined): re
     if (now.state === feed.state && now.sha256 === feed.sha256) return now;
     const { error, stale, checked_at, next_check_at, failures, pending } = now;
     return { ...feed, error, stale, checked_at, next_check_at, failures, pending };
-  });
-}
-
-/**
- * The age of data, wherever one is shown: seconds since a copy was published, or fetched when the publisher gives no
- * time. How long ago it was downloaded or built is no age of data.
- * @param now epoch ms
- */
-export function feedAgeSeconds(
-  feed: { readonly published_at?: string | undefined; readonly fetched_at?: string | undefined },
-  now: number,
-): number | undefined {
-  const made = feed.published_at ?? feed.fetched_at;
-  return made === undefined ? undefined : Math.max(0, Math.round((now - Date.parse(made)) / 1000));
-}
-
-/**
- * For each answer that has data, the age of the oldest copy behind it, as far as known.
- * @param now epoch ms
- */
-export function dataAges(
-  feeds: readonly FeedReport[],
-  now: number,
-): { readonly answer: Answer; readonly seconds: number }[] {
-  return ANSWERS.flatMap((answer) => {
-    const loaded = feeds.filter(({ sets, state }) => sets === answer && state === "loaded");
-    const ages = loaded.flatMap((feed) => feedAgeSeconds(feed, now) ?? []);
-    return ages.length === 0 ? [] : [{ answer, seconds: Math.max(...ages) }];
   });
 }
 

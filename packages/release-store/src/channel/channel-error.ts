@@ -3,6 +3,7 @@
 /** Also the label of the metric; docs/cluster.md has a row for each. */
 export const CHANNEL_FAULTS = [
   "unreachable",
+  "slow",
   "denied",
   "absent",
   "unsigned",
@@ -13,6 +14,7 @@ export const CHANNEL_FAULTS = [
   "missing-object",
   "wrong-object",
   "unsound",
+  "rolled-back",
   "busy",
   "disk",
 ] as const;

@@ -24,19 +24,29 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { type Release, releaseName, type SegmentReport } from "@inkling/engine";
+import type { Release, SegmentReport } from "@inkling/engine";
 import { z } from "zod";
 import { PRIVATE_FILE, replaceFile, replaceJson } from "../atomic-file.ts";
 import { messageOf } from "../error-message.ts";
+import { fileStamp } from "../file-stamp.ts";
 import { DATA_FOLDER, prepareDataFolder } from "../layout.ts";
 import { DataFolderLocked, lockDataFolder } from "../lock.ts";
+import { checkFiles } from "../open.ts";
 import { makeCurrent, sweep } from "../publish.ts";
-import { appendToOrder, findCurrent, findManifest, pinnedName, ReleaseError } from "../releases.ts";
+import {
+  appendToOrder,
+  findCurrent,
+  findManifest,
+  parseManifest,
+  pinnedName,
+  ReleaseError,
+} from "../releases.ts";
 import { sha256Hex } from "../sha256.ts";
+import type { TransferTimes } from "../transfer-limit.ts";
 import { areMarked, markedOf, type Stamps, stampsOf } from "../verified.ts";
 import { ChannelError } from "./channel-error.ts";
 import { unseal } from "./envelope.ts";
-import { type ObjectReader, readText } from "./object-store.ts";
+import { type ObjectReader, readInTime, readText } from "./object-store.ts";
 import { MANIFEST_LIMIT, readManifest, requireOwn, STATEMENT_LIMIT } from "./publisher.ts";
 import { CHANNEL_PATHS, type ReleaseRef, readStatement, releaseFor, type Statement } from "./statement.ts";
 
@@ -57,8 +67,12 @@ export interface FollowerOptions {
   readonly serverId: string;
   /** Reads a release, `known` files excepted; throws a ReleaseError when it is not sound. */
   readonly verify: (dataDir: string, name: string, known: Stamps, signal: AbortSignal) => unknown;
+  /** The release that a server of this data folder answers from: its files stay. */
+  readonly served?: () => string | undefined;
   /** Epoch ms. */
   readonly now: () => number;
+  /** How long one object may take, and how slow it may be. */
+  readonly times?: TransferTimes;
   /** Bytes of a segment that have arrived. */
   readonly onProgress?: (path: string, done: number, total: number) => void;
 }
@@ -101,9 +115,9 @@ export class ChannelFollower {
   }
 
   private async look(signal: AbortSignal): Promise<Followed> {
-    const { store, channel } = this.options;
+    const { store, channel, times } = this.options;
     const path = CHANNEL_PATHS.statement(channel);
-    const envelope = await readText(store, path, STATEMENT_LIMIT, signal);
+    const envelope = await readText(store, path, STATEMENT_LIMIT, signal, times);
     if (envelope === undefined) {
       throw new ChannelError("absent", `there is no channel ${channel} in ${store.location}`);
     }
@@ -121,7 +135,7 @@ export class ChannelFollower {
     prepareDataFolder(dataDir);
     const unlock = lockDataFolder(dataDir);
     try {
-      const { bytes, isNew } = await this.take(ref, signal);
+      const { bytes, isNew } = await this.take(statement, ref, signal);
       const trusted: TrustState = { channel, version: statement.version, sha256, release: ref.name };
       replaceJson(join(dataDir, DATA_FOLDER.channel), trusted);
       const result = { statement, release: ref.name, isNew, bytes };
@@ -134,6 +148,10 @@ export class ChannelFollower {
 
   private isCurrent(name: string): boolean {
     return findCurrent(this.options.dataDir)?.name === name;
+  }
+
+  private isInUse(name: string): boolean {
+    return this.isCurrent(name) || this.options.served?.() === name;
   }
 
   /** Is a release the current one, or kept for the end of a pin, with all its files as they were verified? */
@@ -168,70 +186,91 @@ export class ChannelFollower {
   }
 
   /** Makes a release the current one, unless another is pinned. */
-  private async take(ref: ReleaseRef, signal: AbortSignal): Promise<{ bytes: number; isNew: boolean }> {
+  private async take(
+    statement: Statement,
+    ref: ReleaseRef,
+    signal: AbortSignal,
+  ): Promise<{ bytes: number; isNew: boolean }> {
     const { dataDir } = this.options;
     const { manifest, text } = await this.manifestOf(ref, signal);
     const segments = Object.values(manifest.segments).filter((segment) => segment !== undefined);
     let bytes = 0;
     for (const segment of segments) {
-      if (!isThere(dataDir, segment)) bytes += await this.fetchSegment(segment, signal);
+      if (!isThere(dataDir, segment)) bytes += await this.fetchSegment(statement, segment, signal);
     }
-    replaceFile(join(dataDir, DATA_FOLDER.releaseFile(ref.name)), [text]);
+    const file = join(dataDir, DATA_FOLDER.releaseFile(ref.name));
+    if (!existsSync(file) || readFileSync(file, "utf8") !== text) replaceFile(file, [text]);
     try {
       await this.verify(ref.name, manifest, signal).catch(async (error) => {
         if (!(error instanceof ReleaseError) || error.damaged.length === 0) throw error;
         for (const segment of segments) {
           const isDamaged = error.damaged.includes(DATA_FOLDER.segmentFile(segment.sha256));
-          if (isDamaged) bytes += await this.fetchSegment(segment, signal);
+          if (isDamaged) bytes += await this.fetchSegment(statement, segment, signal);
         }
         await this.verify(ref.name, manifest, signal);
       });
     } catch (error) {
       if (!(error instanceof ReleaseError)) throw error;
-      if (!error.isPassing && !this.isCurrent(ref.name)) {
-        rmSync(join(dataDir, DATA_FOLDER.releaseFile(ref.name)), { force: true });
-      }
+      if (!error.isPassing && !this.isInUse(ref.name)) rmSync(file, { force: true });
       throw new ChannelError("unsound", error.message, error.hint, { cause: error });
     }
     if (this.isCurrent(ref.name)) return { bytes, isNew: false };
     appendToOrder(dataDir, ref.name);
     const isNew = makeCurrent(dataDir, ref.name);
-    sweep(dataDir, KEPT_BY_SERVER);
+    sweep(dataDir, KEPT_BY_SERVER, this.options.served?.());
     return { bytes, isNew };
   }
 
-  /** Verifies the segments that have no mark. */
+  /** Verifies the segments that have no mark; of the others, that they are what this manifest takes them for. */
   private async verify(name: string, manifest: Release, signal: AbortSignal): Promise<void> {
     const { dataDir, verify } = this.options;
     const stamps = stampsOf(dataDir, manifest);
     if (!areMarked(dataDir, stamps)) await verify(dataDir, name, markedOf(dataDir, stamps), signal);
+    checkFiles(dataDir, name);
   }
 
   private async manifestOf(
     { name, sha256 }: ReleaseRef,
     signal: AbortSignal,
   ): Promise<{ manifest: Release; text: string }> {
-    const { store, dataDir } = this.options;
+    const { store, dataDir, times } = this.options;
     const path = DATA_FOLDER.releaseFile(name);
     const here = join(dataDir, path);
     let text = existsSync(here) ? readFileSync(here, "utf8") : undefined;
     if (text === undefined || sha256Hex(text) !== sha256) {
-      text = await readText(store, path, MANIFEST_LIMIT, signal);
+      text = await readText(store, path, MANIFEST_LIMIT, signal, times);
       if (text === undefined) throw new ChannelError("missing-object", `${path} is not in ${store.location}`);
       if (sha256Hex(text) !== sha256) {
         throw new ChannelError("wrong-object", `${path} is not the manifest that was signed`);
       }
     }
-    const manifest = readManifest(text, name);
-    if (releaseName(manifest) !== name) {
-      throw new ChannelError("wrong-object", `${path} is the manifest of ${releaseName(manifest)}`);
+    const manifest = soundManifest(text, name);
+    const other = findManifest(dataDir, name);
+    if (other !== undefined && readFileSync(here, "utf8") !== text) {
+      throw new ChannelError(
+        "unsound",
+        `the release ${name} is here with another manifest, and a release never changes`,
+        PUBLISH_ANOTHER,
+      );
+    }
+    for (const segment of Object.values(manifest.segments)) {
+      if (segment === undefined) continue;
+      const path = DATA_FOLDER.segmentFile(segment.sha256);
+      const file = join(dataDir, path);
+      const bytes = statSync(file, { throwIfNoEntry: false })?.size;
+      const isSound = areMarked(dataDir, { [segment.sha256]: fileStamp(file) });
+      if (bytes !== segment.bytes && isSound) throw wrongSize(path, segment, bytes!);
     }
     return { manifest, text };
   }
 
   /** @returns bytes that were downloaded */
-  private async fetchSegment(segment: SegmentReport, signal: AbortSignal): Promise<number> {
-    const { store, dataDir, onProgress } = this.options;
+  private async fetchSegment(
+    statement: Statement,
+    segment: SegmentReport,
+    signal: AbortSignal,
+  ): Promise<number> {
+    const { store, dataDir, onProgress, times } = this.options;
     const path = DATA_FOLDER.segmentFile(segment.sha256);
     const part = await PartFile.open(join(dataDir, `${path}.part`));
     let taken = 0;
@@ -240,12 +279,13 @@ export class ChannelFollower {
         part.commit(join(dataDir, path));
         return 0;
       }
-      const body = await store.read(path, part.bytes, signal);
+      const body = await readInTime(store, path, part.bytes, signal, times);
       if (body === undefined) {
         throw new ChannelError("missing-object", `${path} is not in ${store.location}`);
       }
       if (body.offset !== part.bytes) part.restart();
       for await (const chunk of body.chunks) {
+        this.requireFresh(statement); // what takes long may end after it
         if (part.bytes + chunk.length > segment.bytes) {
           part.drop();
           throw new ChannelError(
@@ -256,6 +296,10 @@ export class ChannelFollower {
         part.write(chunk);
         taken += chunk.length;
         onProgress?.(path, part.bytes, segment.bytes);
+      }
+      if (part.bytes < segment.bytes && part.digest() === segment.sha256) {
+        part.drop();
+        throw wrongSize(path, segment, part.bytes);
       }
       if (part.bytes < segment.bytes) {
         throw new ChannelError("unreachable", `${path} ended after ${part.bytes} of ${segment.bytes} bytes`);
@@ -272,18 +316,46 @@ export class ChannelFollower {
   }
 }
 
+const PUBLISH_ANOTHER =
+  "publish another release, or go back on the builder with `npx @inkling/cli channel rollback`";
+
+/** Checks the manifest of a release before anything of it is put in place. @throws ChannelError */
+function soundManifest(text: string, name: string): Release {
+  const { segments } = readManifest(text, name);
+  try {
+    const manifest = parseManifest(text, name);
+    if (!Object.values(segments).some(Boolean)) throw new ReleaseError("the manifest has no segment");
+    return manifest;
+  } catch (error) {
+    throw new ChannelError("unsound", `release ${name}: ${messageOf(error)}`, PUBLISH_ANOTHER, {
+      cause: error,
+    });
+  }
+}
+
+function wrongSize(path: string, { bytes }: SegmentReport, there: number): ChannelError {
+  return new ChannelError(
+    "unsound",
+    `the manifest says that ${path} has ${bytes} bytes, but it has ${there}`,
+    PUBLISH_ANOTHER,
+  );
+}
+
 /** Is there a file of its size? */
 function isThere(dataDir: string, { sha256, bytes }: SegmentReport): boolean {
   const path = join(dataDir, DATA_FOLDER.segmentFile(sha256));
   return statSync(path, { throwIfNoEntry: false })?.size === bytes;
 }
 
+/** @throws errors of JSON and zod */
+export const parseTrustState = (text: string): TrustState => trustState.parse(JSON.parse(text));
+
 /** The version of the channel that this data folder follows; undefined before the first, or when it cannot be read. */
 export function readTrustState(dataDir: string): TrustState | undefined {
   const path = join(dataDir, DATA_FOLDER.channel);
   if (!existsSync(path)) return undefined;
   try {
-    return trustState.parse(JSON.parse(readFileSync(path, "utf8")));
+    return parseTrustState(readFileSync(path, "utf8"));
   } catch (error) {
     throw new ChannelError(
       "unreadable",

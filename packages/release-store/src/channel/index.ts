@@ -7,6 +7,7 @@ export {
   ChannelFollower,
   type Followed,
   type FollowerOptions,
+  parseTrustState,
   readTrustState,
 } from "./follower.ts";
 export type { ObjectReader, ObjectStore } from "./object-store.ts";
@@ -14,4 +15,4 @@ export { openReader, openStore } from "./open-store.ts";
 export { Publisher, type PublisherOptions, readChannel, VALID_MS } from "./publisher.ts";
 export { type AgedReport, hasFailed, isTooFew, type Rollout, rolloutOf } from "./rollout.ts";
 export { S3_VARIABLES, type S3Environment } from "./s3-objects.ts";
-export { releaseFor, rolloutSlot, type Statement } from "./statement.ts";
+export { releaseFor, rolledBack, rolloutSlot, type Statement } from "./statement.ts";

@@ -15,13 +15,13 @@ import { type Release, release as releaseSchema } from "@inkling/engine";
 import { messageOf } from "../error-message.ts";
 import { DATA_FOLDER } from "../layout.ts";
 import { hasSegment } from "../publish.ts";
-import { openManifest } from "../releases.ts";
+import { openManifest, releaseNames } from "../releases.ts";
 import { sha256Hex } from "../sha256.ts";
 import { ChannelError, PublishStopped } from "./channel-error.ts";
 import { CHANNEL_NAME } from "./channel-name.ts";
 import { publicKeyOf, seal, unseal } from "./envelope.ts";
 import { type ObjectReader, type ObjectStore, readText } from "./object-store.ts";
-import { CHANNEL_PATHS, type ReleaseRef, readStatement, type Statement } from "./statement.ts";
+import { CHANNEL_PATHS, type ReleaseRef, readStatement, rolledBack, type Statement } from "./statement.ts";
 
 /** Releases whose files stay in the store for a rollback, the current one included. */
 const KEPT = 5;
@@ -52,6 +52,12 @@ export interface PublisherOptions {
   readonly onUpload?: (path: string, bytes: number) => void;
   /** Called before more servers are given the release of the channel; what it throws leaves the channel as it is. */
   readonly onRaise?: (before: Statement) => Promise<void>;
+  /** Records a change, and calls `change` then. */
+  readonly audited?: (
+    before: Statement | undefined,
+    after: Statement,
+    change: () => Promise<void>,
+  ) => Promise<void>;
   /** What could not be tidied up; the channel is well. */
   readonly onWarning?: (message: string) => void;
 }
@@ -81,10 +87,11 @@ export class Publisher {
   /**
    * Puts a release of the data folder into the store, and names it.
    * @param percent of the servers that take it; the first release of a channel is for all
-   * @param again sends also what is there already: it may have been damaged there
+   * @param isForced also a release that the channel went back from
    */
-  publish(dataDir: string, name: string, percent: number, again = false): Promise<Statement> {
+  publish(dataDir: string, name: string, percent: number, isForced = false): Promise<Statement> {
     return this.locked(async (before) => {
+      if (before !== undefined && !isForced) requireNotRolledBack(before, name);
       if (before === undefined && percent < 100) {
         throw new ChannelError("absent", "the first release of a channel is for all of its servers");
       }
@@ -93,12 +100,32 @@ export class Publisher {
       if (known !== undefined && known.sha256 !== ref.sha256) {
         throw new ChannelError("wrong-object", `${name} is in the channel with another manifest`);
       }
-      await this.upload(dataDir, name, again);
+      await this.upload(dataDir, name, false);
       if (before?.release.name === name)
         return this.write(before, { percent: Math.max(percent, before.percent) });
       // A release that only a part of the servers took was on trial: the others go on with the one before it.
       const previous = before === undefined ? undefined : whole(before);
       return this.write(before, { release: ref, percent, previous });
+    });
+  }
+
+  /** Sends the objects of the releases that the channel names once more: they were damaged there. It stays as it is. */
+  sendAgain(dataDir: string): Promise<Statement> {
+    return this.locked(async (found) => {
+      const before = required(found, this.options);
+      const names = releaseNames(dataDir);
+      const refs = [before.release, before.previous].filter((ref) => ref !== undefined);
+      for (const { name, sha256 } of refs) {
+        if (!names.includes(name) || readRef(dataDir, name).sha256 !== sha256) {
+          throw new ChannelError(
+            "absent",
+            `the channel names ${name}, which is not in ${dataDir}`,
+            "run this on the host that published it, or publish a newer release; `npx @inkling/cli channel rollback RELEASE` goes back to another one",
+          );
+        }
+      }
+      for (const { name } of refs) await this.upload(dataDir, name, true);
+      return before;
     });
   }
 
@@ -132,7 +159,7 @@ export class Publisher {
     before: Statement | undefined,
     change: { release?: ReleaseRef; percent?: number; previous?: ReleaseRef | undefined },
   ): Promise<Statement> {
-    const { store, channel, now, privateKey, signal, onRaise } = this.options;
+    const { store, channel, now, privateKey, signal, onRaise, audited } = this.options;
     const isOnTrial = before?.previous !== undefined && before.percent < (change.percent ?? 0);
     if (isOnTrial && change.release === undefined) await onRaise?.(before);
     const release = change.release ?? before!.release;
@@ -154,23 +181,27 @@ export class Publisher {
       percent: change.percent ?? before?.percent ?? 100,
       ...(previous === undefined ? {} : { previous }),
       kept,
+      ...(before !== undefined && stillRolledBack(before, release, kept)),
     };
     const path = CHANNEL_PATHS.statement(channel);
     const text = seal(JSON.stringify(statement), privateKey);
-    await this.holdLock();
-    if ((await this.read())?.version !== before?.version) throw this.busy();
-    signal.throwIfAborted();
-    this.isStated = true;
-    // Of a write that was interrupted nobody would know whether servers follow it.
-    const unstopped = new AbortController().signal;
-    await store.write(path, text, unstopped);
-    if ((await readText(store, path, STATEMENT_LIMIT, unstopped)) !== text) {
-      throw new ChannelError(
-        "busy",
-        `${path} was written by another publisher at the same time`,
-        "try again",
-      );
-    }
+    const state = async () => {
+      await this.holdLock();
+      if ((await this.read())?.version !== before?.version) throw this.busy();
+      signal.throwIfAborted();
+      this.isStated = true;
+      // Of a write that was interrupted nobody would know whether servers follow it.
+      const unstopped = new AbortController().signal;
+      await store.write(path, text, unstopped);
+      if ((await readText(store, path, STATEMENT_LIMIT, unstopped)) !== text) {
+        throw new ChannelError(
+          "busy",
+          `${path} was written by another publisher at the same time`,
+          "try again",
+        );
+      }
+    };
+    await (audited?.(before, statement, state) ?? state());
     const dropped = all.filter(({ name }) => !kept.some((each) => each.name === name));
     if (dropped.length > 0) await this.sweep(dropped);
     return statement;
@@ -382,6 +413,27 @@ export function readManifest(text: string, name: string): Release {
 function segmentPaths({ segments }: Release): string[] {
   return Object.values(segments).flatMap((segment) =>
     segment === undefined ? [] : [DATA_FOLDER.segmentFile(segment.sha256)],
+  );
+}
+
+/** Of those that are kept: a rollback that nobody undid stays known after newer releases. */
+function stillRolledBack(
+  before: Statement,
+  release: ReleaseRef,
+  kept: readonly ReleaseRef[],
+): Pick<Statement, "rolled_back"> {
+  const all = rolledBack(before);
+  const names = kept.map(({ name }) => name).filter((name) => all.has(name) && name !== release.name);
+  return names.length === 0 ? {} : { rolled_back: names };
+}
+
+/** @throws ChannelError */
+function requireNotRolledBack(before: Statement, name: string): void {
+  if (before.release.name === name || !rolledBack(before).has(name)) return;
+  throw new ChannelError(
+    "rolled-back",
+    `the channel went back from ${name}, and names ${before.release.name}: publishing it would undo that on every server`,
+    "`npx @inkling/cli data update` makes a newer release; `npx @inkling/cli channel publish --again` repairs damaged objects of the channel; `npx @inkling/cli channel publish --force` gives servers this release once more",
   );
 }
 

@@ -33,6 +33,8 @@ const statement = z.object({
   previous: releaseRef.optional(),
   /** Releases whose files are kept for a rollback, newest first, `release` included. */
   kept: z.array(releaseRef).min(1).max(10),
+  /** Names of kept releases that the channel went back from; earlier versions state none. */
+  rolled_back: z.array(z.string().refine(isReleaseName)).max(10).optional(),
 });
 export type Statement = Readonly<z.infer<typeof statement>>;
 
@@ -56,6 +58,15 @@ export function rolloutSlot(serverId: string): number {
 
 export function releaseFor({ release, percent, previous }: Statement, serverId: string): ReleaseRef {
   return previous === undefined || rolloutSlot(serverId) < percent ? release : previous;
+}
+
+/**
+ * The releases that the channel went back from, and has not gone forward to since: also without a list those that were
+ * published after the one that it names.
+ */
+export function rolledBack({ kept, release, rolled_back = [] }: Statement): Set<string> {
+  const newer = kept.findIndex(({ name }) => name === release.name);
+  return new Set([...rolled_back, ...kept.slice(0, Math.max(0, newer)).map(({ name }) => name)]);
 }
 
 export const CHANNEL_PATHS = {

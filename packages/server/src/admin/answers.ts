@@ -27,6 +27,7 @@ export type NetworkAnswer = Extract<Answer, { kind: "network" }>;
 export type IpAnswer = Exclude<Answer, EmailAnswer | NetworkAnswer>;
 
 export type DataOverview = z.output<typeof dataAnswer>;
+export type DataAge = DataOverview["ages"][number];
 export type Update = z.output<typeof updateState>;
 export type Feed = z.output<typeof feedsAnswer>["feeds"][number];
 export type Release = z.output<typeof releasesAnswer>["releases"][number];

@@ -1,8 +1,10 @@
 // The admin API as a function of a request, with a real store behind it.
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
-import { currentName, releaseNames } from "@inkling/release-store";
+import { currentName, releaseNames, temporaryPath } from "@inkling/release-store";
 import fc from "fast-check";
 import { type AdminTest, adminServer, closeAdminServers } from "../../../../test/admin-server.ts";
 import { smallRelease, temporaryFolder } from "../../../../test/release.ts";
@@ -327,7 +329,7 @@ describe("refusals", () => {
   });
 
   test("a token that was rotated is unknown at once", async () => {
-    await it.store.adminToken.rotate("ada");
+    await it.store.adminToken.rotate({ actor: "ada", way: "cli" });
     expect((await it.ask("GET", "overrides")).code).toBe("TOKEN_INVALID");
   });
 
@@ -371,38 +373,147 @@ describe("refusals", () => {
   });
 });
 
-test("a switch that the audit trail cannot record is answered as done, and logged", async () => {
-  const dataDir = temporaryFolder();
-  for (const n of [1, 2]) smallRelease(dataDir, n);
-  const [current, before] = releaseNames(dataDir);
-  const releases = {
-    ...it.options.releases,
-    current: { name: current } as never,
-    verify: async () => ({}) as never,
-  };
-  const { store, ask, lines } = await adminServer({ dataDir, releases });
-  store.overrides.record = () =>
-    Promise.reject(new StoreError("AWAY", "database or disk is full", "make room"));
-  const { status, document } = await ask(
-    "POST",
-    "data/rollback",
-    { current },
-    { "Inkling-Author": "ada@x.org" },
-  );
-  expect([status, document]).toEqual([200, { from: current, to: before, pinned: before }]);
-  expect(currentName(dataDir)).toBe(before!);
-  const logged = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === "error");
-  expect(logged).toMatchObject([
-    {
-      event: "audit-not-written",
-      actor: "[removed]",
-      action: "release-rolled-back",
+describe("a switch, while the database cannot take its entry", () => {
+  const away = () => Promise.reject(new StoreError("AWAY", "database or disk is full", "make room"));
+
+  async function twoReleases() {
+    const dataDir = temporaryFolder();
+    for (const n of [1, 2]) smallRelease(dataDir, n);
+    const [current, before] = releaseNames(dataDir);
+    const releases = {
+      ...it.options.releases,
+      current: { name: current } as never,
+      verify: async () => ({}) as never,
+    };
+    const server = await adminServer({ dataDir, releases });
+    const { overrides } = server.store;
+    const stored = overrides.record.bind(overrides);
+    overrides.record = away;
+    const rollBack = () =>
+      server.ask("POST", "data/rollback", { current }, { "Inkling-Author": "ada@x.org" });
+    return { ...server, dataDir, current: current!, before: before!, rollBack, stored };
+  }
+
+  test("is done; the entry waits in the data folder, and is in the trail once, with the time of the switch", async () => {
+    const { store, ask, lines, dataDir, current, before, rollBack, stored } = await twoReleases();
+    const since = Date.now();
+    const { status, document } = await rollBack();
+    expect([status, document]).toEqual([200, { from: current, to: before, pinned: before }]);
+    expect(currentName(dataDir)).toBe(before);
+    const logged = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === "error");
+    expect(logged).toMatchObject([
+      { event: "audit-waits", action: "release-rolled-back", reason: "database or disk is full" },
+    ]);
+    const folder = join(dataDir, "audit-waiting");
+    const [file] = readdirSync(folder);
+    const text = readFileSync(join(folder, file!), "utf8");
+    store.overrides.record = stored;
+    const entries = async () => (await ask("GET", "audit?action=release-rolled-back")).document.entries;
+    const expected = {
+      actor: "ada@x.org",
+      way: "api",
+      subject: "data",
       before: { current, pinned: null },
-      after: { current: before, pinned: before },
-      reason: "database or disk is full",
-      hint: "make room",
-    },
+      after: { current: before, pinned: before, host: hostname() },
+    };
+    expect(await entries()).toMatchObject([expected]);
+    expect(Date.parse((await entries())[0].at)).toBeGreaterThanOrEqual(since);
+    expect(readdirSync(folder)).toEqual([]);
+    writeFileSync(join(folder, file!), text); // the process was killed before it removed the file
+    expect(await entries()).toHaveLength(1);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test("is in the trail once where the database stored it before it fell silent", async () => {
+    const { store, ask, dataDir, rollBack, stored } = await twoReleases();
+    store.overrides.record = async (...entry) => {
+      await stored(...entry);
+      throw new StoreError("AWAY", "no answer within 5000 ms", "it is tried again");
+    };
+    expect((await rollBack()).status).toBe(200);
+    expect(readdirSync(join(dataDir, "audit-waiting"))).toHaveLength(1);
+    store.overrides.record = stored;
+    expect((await ask("GET", "audit?action=release-rolled-back")).document.entries).toHaveLength(1);
+  });
+
+  test("is refused where it can neither be stored nor kept", async () => {
+    const { dataDir, current, rollBack } = await twoReleases();
+    writeFileSync(join(dataDir, "audit-waiting"), "a file is in the way");
+    expect(await rollBack()).toMatchObject({ status: 503, code: "DATABASE_AWAY" });
+    expect(currentName(dataDir)).toBe(current);
+  });
+
+  test("that fails leaves a second entry with the reason", async () => {
+    const { store, ask, dataDir, current, rollBack, stored } = await twoReleases();
+    store.overrides.record = stored;
+    mkdirSync(temporaryPath(join(dataDir, "pinned"))); // no file can be written there
+    expect(await rollBack()).toMatchObject({ status: 409, code: "ACTION_REFUSED" });
+    expect(currentName(dataDir)).toBe(current);
+    const { entries } = (await ask("GET", "audit?way=api")).document;
+    expect(entries).toMatchObject([
+      { action: "change-failed", after: { action: "release-rolled-back", reason: expect.any(String) } },
+      { action: "release-rolled-back" },
+    ]);
+  });
+});
+
+test("feeds that came, changed and went away are those that changed between two releases", async () => {
+  const dataDir = temporaryFolder();
+  const feed = (id: string, sha256: string | undefined, entries: number) => ({
+    id,
+    sets: "is_abuser",
+    source: "mirror" as const,
+    state: "loaded" as const,
+    entries,
+    licence: "CC0",
+    ...(sha256 !== undefined && { sha256: sha256.repeat(64) }),
+  });
+  const before = [
+    feed("same", "a", 1),
+    feed("changed", "b", 2),
+    feed("gone", "c", 3),
+    feed("lost", undefined, 0),
+  ];
+  smallRelease(dataDir, 1, [], before);
+  smallRelease(dataDir, 2, [], [feed("same", "a", 1), feed("changed", "d", 4), feed("new", "e", 5)]);
+  const { ask } = await adminServer({ dataDir });
+  const { releases } = (await ask("GET", "data/releases")).document;
+  expect(releases[0].feeds_changed).toEqual([
+    { feed: "changed", entries_before: 2, entries: 4 },
+    { feed: "new", entries_before: 0, entries: 5 },
+    { feed: "gone", entries_before: 3, entries: 0 },
   ]);
+  expect(releases[1].feeds_changed).toBeNull();
+});
+
+test("audit filters: each by itself, together, and page by page", async () => {
+  const { ask, clock } = it;
+  const add = (value: string, author: string) =>
+    ask("POST", "overrides", { ...OFF, value }, { "Inkling-Author": author });
+  clock.now += 1_000;
+  const { id } = (await add("81.2.69.1", "ada")).document;
+  clock.now += 1_000;
+  await add("81.2.69.2", "bob");
+  clock.now += 1_000;
+  await ask("DELETE", `overrides/${id}`, undefined, { "Inkling-Author": "bob" });
+  const sequences = async (query: string) => {
+    const { status, document } = await ask("GET", `audit?${query}`);
+    return status === 200 ? document.entries.map((entry: { sequence: number }) => entry.sequence) : status;
+  };
+  expect(await sequences("")).toEqual([4, 3, 2, 1]);
+  expect(await sequences("action=override-added")).toEqual([3, 2]);
+  expect(await sequences("actor=bob")).toEqual([4, 3]);
+  expect(await sequences("actor=bob&action=override-removed")).toEqual([4]);
+  expect(await sequences(`subject=${id}`)).toEqual([4, 2]);
+  expect(await sequences("way=cli")).toEqual([1]);
+  expect(await sequences("way=console")).toEqual([]);
+  expect(await sequences(`since=${new Date(clock.now - 1_000).toISOString()}`)).toEqual([4, 3]);
+  expect(await sequences("since=2026-06-02")).toEqual([]);
+  const first = (await ask("GET", "audit?actor=bob&limit=1")).document;
+  expect(first.next_cursor).toBe("4");
+  expect(await sequences(`actor=bob&limit=1&cursor=${first.next_cursor}`)).toEqual([3]);
+  for (const wrong of ["action=deleted", "way=phone", "since=yesterday", "since=2026-13-01", "who=ada"])
+    expect([wrong, await sequences(wrong)]).toEqual([wrong, 400]);
 });
 
 test("an operation has a pattern for `{id}` exactly where its path has one, and is there once", () => {

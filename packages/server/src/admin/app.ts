@@ -147,7 +147,7 @@ async function run(
       query: c.get("query"),
       body: body === undefined ? undefined : readBody(c.get("body"), body),
       id: c.req.param("id") ?? "",
-      actor: c.get("actor"),
+      by: { actor: c.get("actor"), way: c.get("session") === undefined ? "api" : "console" },
       session: c.get("session"),
     });
   const key = isIdempotent ? c.req.header("idempotency-key") : undefined;

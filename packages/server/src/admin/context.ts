@@ -38,6 +38,8 @@ export interface UpdateState {
         readonly at: string;
         readonly release: string;
         readonly published: boolean;
+        /** Feeds that were refused or not reached, or are missing. */
+        readonly failed: readonly string[];
         /** What was built waits for the operator: why, and how to accept it. */
         readonly held: { readonly why: string; readonly hint: string } | null;
         readonly seconds: number;
@@ -50,6 +52,8 @@ export interface UpdateState {
 export interface DataActions {
   readonly feeds: readonly FeedFacts[];
   readonly update: () => UpdateState;
+  /** Are all feeds being fetched, or about to be? */
+  readonly isRequested: () => boolean;
   /** Fetches all feeds soon, after a build that is under way. @returns false where that was requested already */
   readonly updateNow: () => boolean;
 }

@@ -5,8 +5,9 @@
 // src  docs/admin-api.md
 
 import {
+  currentName,
   findRollback,
-  messageOf,
+  newestName,
   pin,
   pinnedName,
   ReleaseError,
@@ -17,9 +18,9 @@ import {
   type Verify,
 } from "@inkling/release-store";
 import { z } from "zod";
-import type { AuditAction } from "../store/audit.ts";
+import type { Actor, AuditAction } from "../store/audit.ts";
 import { StoreError } from "../store/error.ts";
-import { scrub } from "../telemetry/log.ts";
+import { type HostEntry, withEntry } from "../store/waiting-entries.ts";
 import type { AdminContext, DataActions } from "./context.ts";
 import { type Operation, operation } from "./operation.ts";
 import { AdminProblem } from "./problems.ts";
@@ -35,6 +36,9 @@ export const updateState = z
           at: time,
           release: text,
           published: z.boolean(),
+          failed: z
+            .array(text)
+            .meta({ description: "Feeds that were refused or not reached, or are missing" }),
           held: z
             .strictObject({ why: z.string(), hint: text })
             .nullable()
@@ -78,9 +82,13 @@ export const DATA_ACTION_OPERATIONS: readonly Operation[] = [
     answer: updateState,
     status: 202,
     codes: ["ACTION_REFUSED"],
-    run: async (context, { actor }) => {
+    run: async (context, { by }) => {
       const actions = requireActions(context);
-      if (actions.updateNow()) await record(context, actor, "data-update-asked", undefined, undefined);
+      if (actions.isRequested()) return { document: actions.update() };
+      const before = { current: currentName(context.dataDir) ?? null };
+      const after = { requested: "all feeds" };
+      const entry = { ...by, action: "data-update-asked", subject: "data", before, after } as const;
+      await record(context, entry, async () => actions.updateNow());
       return { document: actions.update() };
     },
   }),
@@ -93,14 +101,13 @@ export const DATA_ACTION_OPERATIONS: readonly Operation[] = [
     body: { schema: z.strictObject({ ...seen, to }).meta({ id: "Rollback" }) },
     answer: switchAnswer,
     codes: ["STALE_FORM", "ACTION_REFUSED", "NO_RELEASE", "RELEASE_NOT_FOUND"],
-    run: (context, { body, actor }) => {
+    run: async (context, { body, by }) => {
+      const { dataDir } = context;
       requireCurrent(context, body.current);
-      requireKept(context.dataDir, body.to);
-      return switchRelease(context, actor, "release-rolled-back", async (dataDir) => {
-        const found = await findRollback(dataDir, body.to, verifier(context));
-        pin(dataDir, found.to);
-        return found;
-      });
+      requireKept(dataDir, body.to);
+      const found = await findRollback(dataDir, body.to, verifier(context)).catch(refuse);
+      const target = { ...found, pinned: found.to };
+      return switchRelease(context, by, "release-rolled-back", target, () => pin(dataDir, found.to));
     },
   }),
   operation({
@@ -112,13 +119,12 @@ export const DATA_ACTION_OPERATIONS: readonly Operation[] = [
     body: { schema: z.strictObject(seen).meta({ id: "Switch" }) },
     answer: switchAnswer,
     codes: ["STALE_FORM", "ACTION_REFUSED", "NO_RELEASE"],
-    run: (context, { body, actor }) => {
+    run: (context, { body, by }) => {
+      const { dataDir } = context;
       requireCurrent(context, body.current);
-      return switchRelease(context, actor, "release-pinned", async (dataDir) => {
-        const name = requireCurrentName(dataDir);
-        pin(dataDir, name);
-        return { from: name, to: name };
-      });
+      const name = currentOf(dataDir);
+      const target = { from: name, to: name, pinned: name };
+      return switchRelease(context, by, "release-pinned", target, () => pin(dataDir, name));
     },
   }),
   operation({
@@ -129,8 +135,13 @@ export const DATA_ACTION_OPERATIONS: readonly Operation[] = [
     summary: "Go forward to the newest release",
     answer: switchAnswer,
     codes: ["ACTION_REFUSED"],
-    run: (context, { actor }) =>
-      switchRelease(context, actor, "release-unpinned", (dataDir) => unpin(dataDir, verifier(context))),
+    run: (context, { by }) => {
+      const { dataDir } = context;
+      const from = currentOf(dataDir);
+      const to = pinnedName(dataDir) === undefined ? from : newestName(dataDir, from);
+      const target = { from, to, pinned: null };
+      return switchRelease(context, by, "release-unpinned", target, () => unpin(dataDir, verifier(context)));
+    },
   }),
 ];
 
@@ -144,26 +155,37 @@ const verifier =
   (_, name) =>
     releases.verify(name);
 
+/** @param change what is in use afterwards is `to`; nothing is switched, and recorded, where that is so already */
 async function switchRelease(
   context: AdminContext,
-  actor: string,
+  by: Actor,
   action: AuditAction,
-  act: (dataDir: string) => Promise<Switched>,
+  { from, to, pinned }: Switched & { readonly pinned: string | null },
+  change: () => unknown,
 ) {
   const { dataDir, releases } = context;
-  const pinned = () => pinnedName(dataDir) ?? null;
-  const before = { current: releases.current?.name ?? null, pinned: pinned() };
-  const { from, to } = await act(dataDir).catch(refuse);
-  await releases.check();
-  const after = { current: to, pinned: pinned() };
-  if (from !== to || before.pinned !== after.pinned) await record(context, actor, action, before, after);
-  return { document: { from, to, pinned: after.pinned } };
+  const before = { current: from, pinned: pinnedName(dataDir) ?? null };
+  const after = { current: to, pinned };
+  if (!Bun.deepEquals(before, after)) {
+    const entry = { ...by, action, subject: "data", before, after };
+    await record(context, entry, async () => change()).catch(refuse);
+    await releases.check();
+  }
+  return { document: { from, to: currentName(dataDir) ?? to, pinned } };
 }
 
 function refuse(error: unknown): never {
-  if (!(error instanceof Error)) throw error;
+  if (!(error instanceof Error) || error instanceof StoreError) throw error;
   const hint = error instanceof ReleaseError ? error.hint : undefined;
   throw new AdminProblem("ACTION_REFUSED", error.message, hint === undefined ? [] : [hint]);
+}
+
+function currentOf(dataDir: string): string {
+  try {
+    return requireCurrentName(dataDir);
+  } catch (error) {
+    return refuse(error);
+  }
 }
 
 function requireCurrent({ releases }: AdminContext, current: string): void {
@@ -179,19 +201,13 @@ function requireKept(dataDir: string, name: string | undefined): void {
   throw new AdminProblem("RELEASE_NOT_FOUND", undefined, [`kept are ${names.join(", ")}`]);
 }
 
-/** What was done stays done: where the database cannot take the entry, the log has it. */
-async function record(
-  { overrides, log }: AdminContext,
-  actor: string,
-  action: AuditAction,
-  before: unknown,
-  after: unknown,
-): Promise<void> {
-  try {
-    await overrides.record({ actor, action, subject: "data", before, after });
-  } catch (error) {
-    const hint = error instanceof StoreError ? error.hint : undefined;
-    const entry = { actor: scrub(actor, []), action, before, after };
-    log.error("audit-not-written", { ...entry, reason: messageOf(error), hint });
-  }
+/** Records `entry`, then makes its change; the log says where the entry waits for the database. */
+function record(
+  { overrides, dataDir, log }: AdminContext,
+  entry: HostEntry,
+  change: () => Promise<unknown>,
+): Promise<unknown> {
+  return withEntry(overrides, dataDir, entry, change, (reason) =>
+    log.error("audit-waits", { action: entry.action, subject: entry.subject, reason }),
+  );
 }

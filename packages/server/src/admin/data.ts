@@ -141,13 +141,14 @@ function releaseRows({ dataDir, releases }: AdminContext) {
   }));
 }
 
-/** Feeds whose copy differs from that of the previous release; null for the oldest. */
+/** Feeds whose copy differs from that of the previous release, those that are gone included; null for the oldest. */
 function changedFeeds(before: Release | undefined, after: Release) {
   if (before === undefined) return null;
-  const old = new Map(before.feeds.map((feed) => [feed.id, feed]));
-  return after.feeds.flatMap(({ id, sha256, entries }) => {
-    const then = old.get(id);
-    if (then?.sha256 === sha256) return [];
-    return [{ feed: id, entries_before: then?.entries ?? 0, entries }];
+  const rows = ({ feeds }: Release) => new Map(feeds.map((feed) => [feed.id, feed]));
+  const [old, current] = [rows(before), rows(after)];
+  return [...new Set([...current.keys(), ...old.keys()])].flatMap((id) => {
+    const [then, now] = [old.get(id), current.get(id)];
+    if (then?.sha256 === now?.sha256) return [];
+    return [{ feed: id, entries_before: then?.entries ?? 0, entries: now?.entries ?? 0 }];
   });
 }

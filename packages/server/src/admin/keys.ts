@@ -86,9 +86,9 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     status: 201,
     headers: ["Location"],
     codes: ["IDEMPOTENCY_KEY_INVALID"],
-    run: async ({ store, keyLoader, now }, { body, actor }) => {
+    run: async ({ store, keyLoader, now }, { body, by }) => {
       const at = now();
-      const { key, token } = await store.createKey(parseNewKey(body, at), undefined, actor);
+      const { key, token } = await store.createKey(parseNewKey(body, at), undefined, by);
       await keyLoader.refresh();
       return {
         document: { ...keyJson(key, at), token },
@@ -113,8 +113,8 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     body: rawBody(keyChangeBody),
     answer: keyAnswer,
     codes: ["KEY_NOT_FOUND", "KEY_REVOKED"],
-    run: async ({ store, keyLoader, now }, { id, body, actor }) => {
-      const key = await store.changeKey(id, parseKeyChange(body, now()), actor);
+    run: async ({ store, keyLoader, now }, { id, body, by }) => {
+      const key = await store.changeKey(id, parseKeyChange(body, now()), by);
       if (key === undefined) throw await notInForce(store, id);
       await keyLoader.refresh();
       return { document: keyJson(key, now()) };
@@ -127,8 +127,8 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     summary: "Revoke a key for good",
     answer: keyAnswer,
     codes: ["KEY_NOT_FOUND"],
-    run: async ({ store, keyLoader, now }, { id, actor }) => {
-      const key = await store.revokeKey(id, actor);
+    run: async ({ store, keyLoader, now }, { id, by }) => {
+      const key = await store.revokeKey(id, by);
       if (key === undefined) throw new AdminProblem("KEY_NOT_FOUND");
       await keyLoader.refresh();
       return { document: keyJson(key, now()) };
@@ -144,9 +144,9 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     body: { schema: rotationBody },
     answer: z.strictObject({ ...members, token, old_token_valid_until: time }).meta({ id: "RotatedKey" }),
     codes: ["KEY_NOT_FOUND", "KEY_REVOKED", "IDEMPOTENCY_KEY_INVALID"],
-    run: async ({ store, keyLoader, now }, { id, body, actor }) => {
+    run: async ({ store, keyLoader, now }, { id, body, by }) => {
       const until = now() + body.overlap_seconds * 1000;
-      const issued = await store.rotateKey(id, until, actor);
+      const issued = await store.rotateKey(id, until, by);
       if (issued === undefined) throw await notInForce(store, id);
       await keyLoader.refresh();
       const { key, token } = issued;

@@ -4,7 +4,7 @@
 // out  for each its answers, or the problems in their place, and the overrides that apply
 // note Values are in no log and no audit trail. Overrides apply; there are no sandbox answers.
 
-import { ADDRESS_FLAGS, type AddressFlag, ANSWERS } from "@inkling/engine";
+import { ADDRESS_FLAGS, type AddressFlag, ANSWERS, dataAges } from "@inkling/engine";
 import { processCommand } from "@inkling/release-store/program";
 import { z } from "zod";
 import * as answers from "../lookup/answer-schemas.ts";
@@ -56,6 +56,7 @@ export const lookupAnswer = z.strictObject({
   release: text,
   missing: z.array(z.enum(ANSWERS)),
   partial: z.array(z.strictObject({ answer: z.enum(ANSWERS), why: z.string() })),
+  ages: answers.dataAges,
   answers: z.array(
     z.union([
       z.strictObject({
@@ -101,7 +102,7 @@ export const LOOKUP_OPERATIONS: readonly Operation[] = [
 
 /** In a process of its own: one that is damaged on the disk may end the process that reads it, and this one goes on. */
 async function lookUp(
-  { dataDir, releases, overrideCache, now, workerEnvironment }: AdminContext,
+  { dataDir, releases, status, overrideCache, now, workerEnvironment }: AdminContext,
   values: readonly string[],
 ): Promise<object> {
   const release = releases.current;
@@ -112,5 +113,6 @@ async function lookUp(
   const found = await runInProcess<LookUpAnswer>(processCommand("lookup"), question, workerEnvironment);
   if ("problem" in found) throw new AdminProblem("NO_RELEASE", found.problem);
   const { missing, partial } = manifest;
-  return { release: manifest.id, missing, partial, answers: found.answers };
+  const ages = dataAges(status.releases.feeds ?? manifest.feeds, now());
+  return { release: manifest.id, missing, partial, ages, answers: found.answers };
 }

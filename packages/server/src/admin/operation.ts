@@ -5,6 +5,7 @@
 // five more packages, and a row would still need its problems and headers spelled out as responses.
 
 import type { z } from "zod";
+import type { Actor } from "../store/audit.ts";
 import type { AdminContext } from "./context.ts";
 import type { AdminProblemCode } from "./problems.ts";
 import type { Session } from "./sessions.ts";
@@ -29,7 +30,7 @@ export interface Call<Query, Body> {
   /** The value of `{id}` in the path. */
   readonly id: string;
   /** For the audit trail. */
-  readonly actor: string;
+  readonly by: Actor;
   /** Undefined where the request carries the token itself. */
   readonly session: Session | undefined;
 }

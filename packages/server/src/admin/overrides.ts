@@ -80,9 +80,9 @@ export const OVERRIDE_OPERATIONS: readonly Operation[] = [
     otherStatus: 200,
     headers: ["Location?"],
     codes: CONFLICTS,
-    run: async (context, { body, actor }) => {
-      const wanted = parseNewOverride(body, parseContext(context, actor));
-      const [write] = await context.overrides.put([wanted], actor);
+    run: async (context, { body, by }) => {
+      const wanted = parseNewOverride(body, parseContext(context, by.actor));
+      const [write] = await context.overrides.put([wanted], by);
       await context.overrideCache.refresh();
       const { override, outcome } = write!; // one for each that was put
       const document = { ...overrideJson(override), outcome };
@@ -113,9 +113,9 @@ export const OVERRIDE_OPERATIONS: readonly Operation[] = [
     body: rawBody(overrideFile, MAX_IMPORT_BYTES),
     answer: importAnswer,
     codes: CONFLICTS,
-    run: async (context, { query, body, actor }) => {
-      const file = parseOverrideFile(body, parseContext(context, actor), query.force);
-      const writes = await context.overrides.put(file.overrides, actor);
+    run: async (context, { query, body, by }) => {
+      const file = parseOverrideFile(body, parseContext(context, by.actor), query.force);
+      const writes = await context.overrides.put(file.overrides, by);
       await context.overrideCache.refresh();
       const count = (outcome: string) => writes.filter((write) => write.outcome === outcome).length;
       return {
@@ -149,8 +149,8 @@ export const OVERRIDE_OPERATIONS: readonly Operation[] = [
     summary: "End an override",
     answer: overrideAnswer,
     codes: ["OVERRIDE_NOT_FOUND"],
-    run: async ({ overrides, overrideCache }, { id, actor }) => {
-      const override = await overrides.remove(id, actor);
+    run: async ({ overrides, overrideCache }, { id, by }) => {
+      const override = await overrides.remove(id, by);
       if (override === undefined) throw new AdminProblem("OVERRIDE_NOT_FOUND");
       await overrideCache.refresh();
       return { document: overrideJson(override) };

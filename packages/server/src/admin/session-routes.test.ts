@@ -56,7 +56,7 @@ describe("a session", () => {
 
   test("ends with its token", async () => {
     const { page } = await logIn();
-    await it.store.adminToken.rotate("bob");
+    await it.store.adminToken.rotate({ actor: "bob", way: "cli" });
     expect((await it.ask("GET", "keys", undefined, page)).code).toBe("SESSION_ENDED");
   });
 

@@ -43,7 +43,7 @@ export const SESSION_OPERATIONS: readonly Operation[] = [
     tag: "Log in",
     summary: "The session's author and end",
     answer: sessionAnswer,
-    run: (_, { actor, session }) => ({
+    run: (_, { by: { actor }, session }) => ({
       document: { author: actor, expires_at: session === undefined ? null : isoTime(session.expiresAt) },
     }),
   }),

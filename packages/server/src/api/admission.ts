@@ -24,12 +24,17 @@ export interface KeyRule {
   readonly lookup?: Lookup;
   /** Is the key also taken from the password of Basic authentication? */
   readonly acceptsBasic?: boolean;
-  /** Is it proxies that send requests, about visitors? Then the key's networks are those of the proxies. */
+  /** Do proxies send the requests, about visitors? Then they hold the key, and its networks are theirs. */
   readonly isForProxies?: boolean;
 }
 
 const QUOTA_NOT_HERE = problem("QUOTA_EXCEEDED", undefined, { "Retry-After": "1" });
 const SOURCE_NOT_ALLOWED = problem("SOURCE_NOT_ALLOWED");
+const PROXY_NOT_ALLOWED = problem(
+  "SOURCE_NOT_ALLOWED",
+  "This key only works from the networks that it is bound to. This path compares them with the address of the proxy that asks, not with the visitor's. Bind the key to the proxy's address.",
+);
+const CALLER_UNKNOWN = problem("CALLER_UNKNOWN");
 
 export class Admission {
   private readonly options: AppOptions;
@@ -58,18 +63,23 @@ export class Admission {
     }
     const { key } = result;
     exchange.setKey(key);
-    if (
-      key.networks.length > 0 &&
-      !isFrom(key, rule.isForProxies ? exchange.findPeer() : exchange.findCaller())
-    ) {
+    const wrongSource = this.checkSource(exchange, key, rule);
+    if (wrongSource !== undefined) {
       exchange.rate = buckets.take(key, now, 0); // a stolen key must not use up the rate
-      return SOURCE_NOT_ALLOWED;
+      return wrongSource;
     }
     exchange.rate = buckets.take(key, now);
     if (scope === undefined || key.scopes.includes(scope)) {
       return this.checkLimits(exchange, key, scope !== undefined);
     }
     return scopeProblem(scope);
+  }
+
+  private checkSource(exchange: Exchange, key: Key, { isForProxies }: KeyRule): Problem | undefined {
+    if (key.networks.length === 0) return undefined; // looking for the address has a cost
+    return isForProxies
+      ? sourceProblem(key, exchange.findProxy(), PROXY_NOT_ALLOWED)
+      : sourceProblem(key, exchange.findCaller());
   }
 
   private checkLimits({ rate, now }: Exchange, key: Key, isLookup: boolean): Problem | undefined {
@@ -87,8 +97,8 @@ export class Admission {
     const result = keyring.authenticate(request.headers.get("authorization"), now());
     if (!result.ok) return refusalOf(result);
     const { key } = result;
-    if (key.networks.length > 0 && !isFrom(key, caller)) return SOURCE_NOT_ALLOWED;
-    return key.scopes.includes(scope) ? key : scopeProblem(scope);
+    const wrongSource = sourceProblem(key, caller);
+    return wrongSource ?? (key.scopes.includes(scope) ? key : scopeProblem(scope));
   }
 
   /** Takes one lookup from the key's quota. @returns a problem where another request has taken the last one */
@@ -114,8 +124,15 @@ export class Admission {
 const refusalOf = (result: { readonly code: ProblemCode; readonly detail?: string }) =>
   problem(result.code, result.detail);
 
-function isFrom(key: Key, caller: IpAddress | undefined): boolean {
-  return caller !== undefined && isSourceAllowed(key, caller);
+/** Why a key may not be used by the machine that holds it. */
+function sourceProblem(
+  key: Key,
+  holder: IpAddress | undefined,
+  notAllowed = SOURCE_NOT_ALLOWED,
+): Problem | undefined {
+  if (key.networks.length === 0) return undefined;
+  if (holder === undefined) return CALLER_UNKNOWN;
+  return isSourceAllowed(key, holder) ? undefined : notAllowed;
 }
 
 function quotaProblem(now: number): Problem {

@@ -75,6 +75,7 @@ function record(span: number): Uint8Array {
 }
 
 interface Setting {
+  readonly now?: () => number;
   readonly release?: LoadedRelease | undefined;
   readonly key?: Partial<Key>;
   readonly mode?: Mode;
@@ -103,6 +104,7 @@ function setUp(setting: Setting = {}) {
   const { options, ...seen } = testOptions(
     {
       ...(setting.mode && { mode: setting.mode }),
+      ...(setting.now && { now: setting.now }),
       releases: {
         current: "release" in setting ? setting.release : release(),
         refused: undefined,
@@ -625,6 +627,33 @@ describe("headers", () => {
     expect(send(`${REP}8.8.8.8`).headers.get("inkling-data-state")).toBe(header);
   });
 
+  test("Inkling-Data-State has the age of the lookup's data, from the feeds' present state, on every answer", async () => {
+    const feed = {
+      id: "a",
+      sets: "is_proxy",
+      source: "fetched",
+      state: "loaded",
+      entries: 1,
+      licence: "",
+    } as const;
+    const at = (hours: number) => new Date(NOON - hours * 3_600_000).toISOString();
+    const made = release({ feeds: [{ ...feed, fetched_at: at(300) }] });
+    let now = NOON;
+    const { send, options } = setUp({ release: made, now: () => now });
+    const stateOf = (path: string) => send(path).headers.get("inkling-data-state");
+    expect(stateOf(`${REP}8.8.8.8`)).toBe('complete; age="is_proxy:12d"');
+    expect(stateOf(`${REP}8.8.8.8?include=network`)).toBe('partial; missing="network"; age="is_proxy:12d"');
+    expect(stateOf(`${GEO}81.2.69.142`)).toBeNull();
+    // Confirmed since: the header follows within a minute, and costs nothing until then.
+    Object.assign(options.releases, { feeds: [{ ...feed, fetched_at: at(1) }] });
+    expect(stateOf(`${REP}8.8.8.8`)).toBe('complete; age="is_proxy:12d"');
+    now += 60_000;
+    expect(stateOf(`${REP}8.8.8.8`)).toBe('complete; age="is_proxy:1h"');
+    expect(await send("/v1/status").json()).toMatchObject({
+      ages: [{ answer: "is_proxy", feed: "a", seconds: 3_660 }],
+    });
+  });
+
   test("Inkling-Data-State names the network where it is wanted and not there", () => {
     const stateOf = (path: string, over = {}) => setUp(over).send(path).headers.get("inkling-data-state");
     expect(stateOf(`${REP}8.8.8.8?include=network`)).toBe('partial; missing="network"');
@@ -734,7 +763,16 @@ describe("callers", () => {
     const init = { headers: { "X-Forwarded-For": "junk" } };
     expect(await bodyOrCode(setUp(behind).send(`${REP}me`, init))).toBe("IP_ADDRESS_INVALID");
     const bound = { ...behind, key: { networks: [parsePrefix("10.0.0.0/8")!] } };
-    expect(await bodyOrCode(setUp(bound).send(`${REP}8.8.8.8`, init))).toBe("SOURCE_NOT_ALLOWED");
+    expect(await bodyOrCode(setUp(bound).send(`${REP}8.8.8.8`, init))).toBe("CALLER_UNKNOWN");
+  });
+  test("a trusted proxy that names nobody is not the caller, also where the key is bound to its network", async () => {
+    expect(await bodyOrCode(setUp(behind).send(`${REP}me`))).toBe("IP_ADDRESS_INVALID");
+    const bound = { ...behind, key: { networks: [parsePrefix("10.0.0.0/8")!] } };
+    const response = setUp(bound).send(`${REP}8.8.8.8`);
+    expect(response.status).toBe(403);
+    expect(await bodyOrCode(response)).toBe("CALLER_UNKNOWN");
+    // without proxies that are trusted, the same machine is the caller
+    expect(setUp({ ...bound, trustedProxies: [] }).send(`${REP}8.8.8.8`).status).toBe(200);
   });
   test("an allowed network is compared with the visitor behind the proxy", () => {
     const bound = { ...behind, key: { networks: [parsePrefix("81.2.69.0/24")!] } };

@@ -1,7 +1,7 @@
 // exchange.ts: one request: what is fixed when it arrives, and what becomes known while it is answered.
 
 import type { IpAddress, LoadedRelease, Mode, Overrides } from "@inkling/engine";
-import { callerAddress, visitorAddress } from "../http/client-address.ts";
+import { callerAddress, proxyAddress, visitorAddress } from "../http/client-address.ts";
 import type { Key } from "../keys/key.ts";
 import type { Decision } from "../limits/token-bucket.ts";
 import { PLAIN, type Question } from "../lookup/pipeline.ts";
@@ -74,9 +74,9 @@ export class Exchange implements Question {
     return visitorAddress(this.peer, this.forwardedFor, this.options.trustedProxies);
   }
 
-  /** The machine at the other end of the connection. */
-  findPeer(): IpAddress | undefined {
-    return callerAddress(this.peer, null, []);
+  /** The proxy that asks about a visitor; the machine at the other end of the connection where none names one. */
+  findProxy(): IpAddress | undefined {
+    return proxyAddress(this.peer, this.forwardedFor, this.options.trustedProxies);
   }
 
   private get peer(): string | undefined {

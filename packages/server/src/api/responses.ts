@@ -2,7 +2,7 @@
 //
 // src  RFC 9457 (problems), RFC 9110 13.1.2 (If-None-Match); the RateLimit headers: limits/rate-headers.ts
 
-import type { LoadedRelease, Lookup } from "@inkling/engine";
+import { type LoadedRelease, type Lookup, type StateHeader, StateHeaders } from "@inkling/engine";
 import { matchesEtag } from "../http/etag.ts";
 import { type Problem, problemBody } from "../http/problems.ts";
 import { RateHeaders } from "../limits/rate-headers.ts";
@@ -22,7 +22,9 @@ type HeaderFields = Record<string, string>;
 export class Responses {
   private readonly options: AppOptions;
   private readonly rateHeaders = new RateHeaders();
-  private templatesOf: LoadedRelease | undefined;
+  private readonly stateHeaders = new StateHeaders();
+  /** Those that `templates` were made of. */
+  private templatesOf: Readonly<Record<Lookup, StateHeader>> | undefined;
   private templates: Readonly<Record<Lookup, AnswerHeaders>> | undefined;
 
   constructor(options: AppOptions) {
@@ -43,9 +45,10 @@ export class Responses {
 
   /** The answer of nearly every request, from data: its headers are kept from one to the next. */
   sendAnswer(exchange: Exchange, release: LoadedRelease, lookup: Lookup, body: Uint8Array): Response {
-    if (release !== this.templatesOf || this.templates === undefined) {
-      this.templatesOf = release;
-      this.templates = answerTemplates(release);
+    const states = this.statesOf(release, exchange.now);
+    if (states !== this.templatesOf || this.templates === undefined) {
+      this.templatesOf = states;
+      this.templates = answerTemplates(release, states);
     }
     const policy = this.formatPolicy(exchange);
     const left = policy === undefined ? "" : this.formatLeft(exchange);
@@ -81,11 +84,16 @@ export class Responses {
     return headers;
   }
 
-  /** Adds what the release has no data for; sandbox answers lack nothing. */
-  setDataState({ release, isSandbox, wants }: Exchange, lookup: Lookup, headers: HeaderFields): void {
-    const states = isSandbox ? undefined : release?.states[lookup];
-    const state = (wants & WANTS.network) === 0 ? states?.header : states?.networkHeader;
+  /** Adds what the release has no data for, and how old the rest is; sandbox answers lack nothing. */
+  setDataState({ release, isSandbox, wants, now }: Exchange, lookup: Lookup, headers: HeaderFields): void {
+    if (isSandbox || release === undefined) return;
+    const { plain, network } = this.statesOf(release, now)[lookup];
+    const state = (wants & WANTS.network) === 0 ? plain : network;
     if (state !== undefined) headers[DATA_STATE] = state;
+  }
+
+  private statesOf({ manifest }: LoadedRelease, now: number): Readonly<Record<Lookup, StateHeader>> {
+    return this.stateHeaders.at(manifest, () => this.options.releases.feeds ?? manifest.feeds, now);
   }
 
   private formatPolicy({ key, rate }: Exchange): string | undefined {

@@ -3,7 +3,7 @@
 import type { Lookup } from "@inkling/engine";
 import type { BatchMemory } from "../batch/memory.ts";
 import { type Problem, problem } from "../http/problems.ts";
-import { decodeSegment } from "../http/request-target.ts";
+import { decodeSegment, decodeText } from "../http/request-target.ts";
 import type { Pipeline } from "../lookup/pipeline.ts";
 import type { Admission, KeyRule } from "./admission.ts";
 import type { Template } from "./counts.ts";
@@ -64,6 +64,11 @@ const PATH_INVALID = problem("PATH_INVALID");
 /** The value at the end of a path, decoded. */
 export function readPathValue(exchange: Exchange, route: Route): string | Problem {
   return decodeSegment(pathValue(exchange, route)) ?? PATH_INVALID;
+}
+
+/** As {@link readPathValue}, for a value that may be any text. */
+export function readPathText(exchange: Exchange, route: Route): string | Problem {
+  return decodeText(pathValue(exchange, route)) ?? PATH_INVALID;
 }
 
 /** The value at the end of a path, as sent; "" where the route has none. */

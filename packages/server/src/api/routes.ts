@@ -11,7 +11,7 @@ import { BATCH_ROUTES } from "./handlers/batch.ts";
 import { DOCUMENT_ROUTES } from "./handlers/documents.ts";
 import { EMAIL_ROUTE } from "./handlers/email.ts";
 import { FORWARD_AUTH_ROUTE } from "./handlers/forward-auth.ts";
-import { MAXMIND_ROUTES } from "./handlers/maxmind.ts";
+import { MAXMIND_ROOT, MAXMIND_ROUTES, NO_MAXMIND_SERVICE } from "./handlers/maxmind.ts";
 import { SERVER_ROUTES } from "./handlers/server.ts";
 import type { ApiRoute, Route } from "./route.ts";
 
@@ -44,6 +44,8 @@ const NO_ROUTE = counted<Route>({
   handle: (exchange, { responses }) => responses.sendProblem(exchange, PATH_NOT_FOUND),
 });
 
+const NO_SERVICE = counted<Route>(NO_MAXMIND_SERVICE);
+
 const WITH_VALUE = ROUTES.flatMap((route) =>
   route.prefix === undefined ? [] : { ...route, prefix: route.prefix },
 );
@@ -59,7 +61,8 @@ export function findRoute(path: string): CountedRoute {
     const { prefix } = route;
     if (!path.startsWith(prefix)) continue;
     if (path.length === prefix.length) break;
-    return path.indexOf("/", prefix.length) < 0 ? route : NO_ROUTE;
+    if (path.indexOf("/", prefix.length) < 0) return route;
+    break;
   }
-  return WITHOUT_VALUE.get(path) ?? NO_ROUTE;
+  return WITHOUT_VALUE.get(path) ?? (path.startsWith(MAXMIND_ROOT) ? NO_SERVICE : NO_ROUTE);
 }

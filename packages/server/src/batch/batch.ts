@@ -19,6 +19,7 @@ import { BatchAnswers, QUOTA_EXCEEDED } from "./answers.ts";
 import {
   acceptsGzip,
   type ByteStream,
+  CUT_SHORT,
   declaresTooMuch,
   decoded,
   formOf,
@@ -114,6 +115,7 @@ async function answerValues(
 ): Promise<BatchAnswer | Problem> {
   const { now } = call.question; // as in the headers
   const values = await readValues(stream, server.memory.arriving, call.key.id);
+  if (await isCutOff(call.request)) return CUT_SHORT;
   if ("code" in values) {
     if (values.code === "RATE_LIMITED") server.usage.record(call.key.id, "rate_limited", now);
     return values;
@@ -149,6 +151,16 @@ async function answerValues(
     isGzip: zipped !== undefined,
     values: values.length,
   };
+}
+
+/**
+ * Has the parser refused what follows a chunked body, such as trailers? It parses on when the body has ended: an answer
+ * that was sent before would stand in front of the refusal.
+ */
+async function isCutOff({ headers, signal }: Request): Promise<boolean> {
+  if (!headers.has("transfer-encoding")) return false;
+  await new Promise((resolve) => setImmediate(resolve));
+  return signal.aborted;
 }
 
 function answerLines(

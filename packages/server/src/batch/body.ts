@@ -39,7 +39,7 @@ const UNKNOWN_CODING = problem(
   { "Accept-Encoding": "gzip" },
 );
 const UNREADABLE = problem("BATCH_INVALID", "The body is not JSON in UTF-8.");
-const CUT_SHORT = problem("BATCH_INVALID", "The body ends early, or its gzip is damaged.");
+export const CUT_SHORT = problem("BATCH_INVALID", "The body ends early, or its gzip is damaged.");
 const NO_BATCH = problem("BATCH_INVALID");
 
 export function formOf(contentType: string | null): BatchForm | Problem {

@@ -2,14 +2,14 @@
 //
 // why  Bun takes up to 1 MiB of a body before it stops reading from the socket, and hands it over in one piece; while the
 //      answers to that are not read it takes as much again. So a stream takes 90 KB when it is quiet, and up to 5 MB when
-//      input and answers pile up, 10 MB with gzip: only their number bounds the memory.
+//      input and answers pile up, with gzip 12 to 35 MB, mostly garbage: only their number bounds the memory.
 
 import { FairShares } from "../limits/fair-shares.ts";
 import { MAX_JSON_BYTES } from "./body.ts";
 
 /** A stream with gzip, in either direction, counts as two. */
 export const GZIP_WEIGHT = 2;
-/** Open streams, of all keys and of one: 640 and 160 MB at the worst. */
+/** Open streams, of all keys and of one: SECURITY.md has their memory (test/stream-memory.test.ts). */
 const STREAMS = { all: 128, alone: 32 };
 /** The least in each of many workers. */
 const LEAST_STREAMS = { all: 32, alone: 8 };

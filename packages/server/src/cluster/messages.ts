@@ -56,6 +56,8 @@ export type ToWorker =
   | { readonly type: "listen" }
   | { readonly type: "reload"; readonly options: ReloadMessage }
   | { readonly type: "report" }
+  /** The server stops soon: not ready any more, but answering. */
+  | { readonly type: "drain" }
   | { readonly type: "stop" };
 
 export interface WorkerReport {

@@ -5,6 +5,7 @@
 // are exact for the host and outlive any worker.
 
 import { makeFolder, messageOf } from "@inkling/release-store";
+import { ADMIN_PROBLEMS } from "../admin/problems.ts";
 import { mostConnections } from "../http/connections.ts";
 import { StartError } from "../http/start-error.ts";
 import { type CellKind, type CellMemory, HeapCells } from "../limits/cell-memory.ts";
@@ -17,6 +18,7 @@ import {
 } from "../serving/options.ts";
 import { metricsSource, type Serving } from "../serving/serving.ts";
 import { isSharedDatabase } from "../store/database.ts";
+import { withEntry } from "../store/waiting-entries.ts";
 import { Log } from "../telemetry/log.ts";
 import { LogSink } from "../telemetry/log-sink.ts";
 import { claimPort } from "./port-claim.ts";
@@ -51,7 +53,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
     ]);
   const onChange: Serving["publish"] = (change) => serving.publish(change);
   const services = await openServices(options, { log, memory, closers, onChange });
-  const adminProblems = new Map<string, number>();
+  const adminProblems = new Map<string, number>(Object.keys(ADMIN_PROBLEMS).map((code) => [code, 0]));
   const source = metricsSource(options, services, { serving, sink, adminProblems }, Date.now());
   const onProblem = (code: string) => adminProblems.set(code, (adminProblems.get(code) ?? 0) + 1);
   const refresh = () => serving.refresh();
@@ -80,7 +82,10 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
   logFewer(options);
 
   const shutDown = async () => {
-    log.info("stopping");
+    const { drainSeconds = 0 } = options;
+    log.info("stopping", drainSeconds > 0 ? { drain_seconds: drainSeconds } : {});
+    serving.drain();
+    await Bun.sleep(drainSeconds * 1_000);
     const steps: Closers = [
       () => reporter.stop(),
       () => serving.stop(),
@@ -101,6 +106,10 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
       return services.releases.current !== undefined;
     },
     report,
+    audited: (entry, change) =>
+      withEntry(services.store.overrides, options.dataDir, entry, change, (reason) =>
+        log.error("audit-waits", { action: entry.action, subject: entry.subject, reason }),
+      ),
     reload: async (given) => {
       const reloaded = reloadable(given);
       log.level = reloaded.logLevel;

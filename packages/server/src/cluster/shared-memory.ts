@@ -25,6 +25,8 @@ import type { WorkerSlot } from "./messages.ts";
 
 /** The descriptor of the shared memory in a worker. */
 export const WORKER_DESCRIPTOR = 3;
+/** In a worker: the primary's standard error. Its own leads to the primary, which looks for crash reports there. */
+export const LOG_DESCRIPTOR = 4;
 const FOLDERS: readonly string[] = ["/dev/shm", tmpdir()];
 const LINE_BYTES = 64;
 const COUNTS_BYTES = Math.ceil(countsBytes(API_COUNTS) / LINE_BYTES) * LINE_BYTES;

@@ -12,8 +12,9 @@ import type { WriteBytes } from "../telemetry/log-sink.ts";
 const F_SETFL = 4;
 const NOT_WAITING = constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
-export function standardError(): WriteBytes {
-  const { fd } = process.stderr; // where nothing below applies, the runtime's stream makes it one that does not wait
+/** @param fd the same open file under another number */
+export function standardError(fd: number = process.stderr.fd): WriteBytes {
+  // where nothing below applies, the runtime's stream makes it one that does not wait
   const kind = fstatSync(fd);
   if (kind.isFile()) return (bytes) => writeSync(fd, bytes);
   const own = reopen(fd);

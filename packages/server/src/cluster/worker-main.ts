@@ -8,6 +8,7 @@ import { exitOnFault } from "../telemetry/exit-on-fault.ts";
 import { Log } from "../telemetry/log.ts";
 import { LogSink } from "../telemetry/log-sink.ts";
 import type { FromWorker, ToWorker } from "./messages.ts";
+import { LOG_DESCRIPTOR } from "./shared-memory.ts";
 import { standardError } from "./standard-error.ts";
 import { Worker, type WorkerHost } from "./worker.ts";
 
@@ -15,7 +16,7 @@ const host: WorkerHost = {
   send: (message: FromWorker) => {
     if (process.connected) process.send!(message); // there is one where there is a channel
   },
-  sink: new LogSink(standardError(), Date.now),
+  sink: new LogSink(standardError(LOG_DESCRIPTOR), Date.now),
   exit: (code) => process.exit(code),
 };
 

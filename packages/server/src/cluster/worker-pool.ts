@@ -4,7 +4,7 @@
 // err  listen throws StartError where a worker cannot start and another try would not help; all other ends are logged,
 //      with exit code or signal, and the worker is replaced
 
-import { messageOf as textOf } from "@inkling/release-store";
+import { crashReport, messageOf as textOf } from "@inkling/release-store";
 import { processCommand } from "@inkling/release-store/program";
 import { API_COUNTS, makeCounts } from "../api/counts.ts";
 import { StartError } from "../http/start-error.ts";
@@ -34,7 +34,10 @@ const REPORT_WAIT_MS = 500;
 /** Workers drain for 10 s at most. */
 const STOP_MS = 12_000;
 
-type WorkerProcess = Bun.Subprocess<"ignore", "inherit", "inherit">;
+/** What is read of a worker's standard error; the rest is dropped. */
+const MAX_REPORT = 64 * 1024;
+
+type WorkerProcess = Bun.Subprocess<"ignore", "inherit", "pipe">;
 
 /** One worker, and those that replace it. */
 interface Member {
@@ -67,6 +70,7 @@ export class WorkerPool implements Serving {
   private readonly totals: WorkerTotals;
   /** Known once the workers may listen. */
   private services: Services | undefined;
+  private isDraining = false;
   private isStopping = false;
   private readonly onReport = new Set<(member: Member) => void>();
   private readonly ticker: ReturnType<typeof setInterval>;
@@ -134,6 +138,11 @@ export class WorkerPool implements Serving {
     return { states: new Map(WORKER_STATES.map((state) => [state, count(state)])), restarts: this.restarts };
   }
 
+  drain(): void {
+    this.isDraining = true;
+    for (const member of this.members) this.send(member, { type: "drain" });
+  }
+
   async stop(): Promise<void> {
     this.startNoMore();
     for (const member of this.members) this.send(member, { type: "stop" });
@@ -179,7 +188,8 @@ export class WorkerPool implements Serving {
 
   private spawn(member: Member): WorkerProcess {
     const child = Bun.spawn(processCommand("worker"), {
-      stdio: ["ignore", "inherit", "inherit", this.parts.memory.descriptor], // the last is WORKER_DESCRIPTOR
+      // the last two are WORKER_DESCRIPTOR and LOG_DESCRIPTOR
+      stdio: ["ignore", "inherit", "pipe", this.parts.memory.descriptor, process.stderr.fd],
       serialization: "advanced",
       env: { ...this.options.workerEnvironment },
       ipc: (message: FromWorker) => {
@@ -190,11 +200,23 @@ export class WorkerPool implements Serving {
       },
     }) as WorkerProcess;
     child.unref();
+    void this.logCrash(member.slot, child);
     return child;
   }
 
+  /** A worker logs elsewhere: what it writes to its standard error is no log line, but a crash report of the runtime. */
+  private async logCrash(slot: WorkerSlot, { pid, stderr }: WorkerProcess): Promise<void> {
+    const decoder = new TextDecoder();
+    let text = "";
+    for await (const chunk of stderr) {
+      if (text.length < MAX_REPORT) text += decoder.decode(chunk, { stream: true });
+    }
+    const report = crashReport(text);
+    if (text.trim() !== "") this.parts.log.error("worker-crashed", { worker: slot, pid, report });
+  }
+
   private optionsOf(slot: WorkerSlot) {
-    const { host, dataDir, mode, version } = this.options;
+    const { host, dataDir, mode, version, drainSeconds = 0 } = this.options;
     const { memory, port } = this.parts;
     return {
       slot,
@@ -203,7 +225,7 @@ export class WorkerPool implements Serving {
       base: memory.base,
       cells: memory.kind,
       port: port.port,
-      ...{ host, dataDir, mode, version },
+      ...{ host, dataDir, mode, version, drainSeconds },
       ...reloadMessage(this.options),
     };
   }
@@ -215,6 +237,7 @@ export class WorkerPool implements Serving {
 
   private sendAll(member: Member, services: Services): void {
     for (const change of CHANGES) this.send(member, messageOf(change, services));
+    if (this.isDraining) this.send(member, { type: "drain" });
     this.send(member, { type: "listen" });
   }
 

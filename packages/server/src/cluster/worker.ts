@@ -108,16 +108,18 @@ export class Worker {
       }
       case "report":
         return this.report();
+      case "drain":
+        return this.answering.drain();
       case "stop":
-        return this.stop();
+        return this.retire(true);
     }
   }
 
-  /** Another one replaces this worker: new connections go to the others, then it ends. */
-  async retire(): Promise<void> {
+  /** Turns new connections away, answers those in the queue, then ends. @param isLast the whole server stops */
+  async retire(isLast = false): Promise<void> {
     if (this.isRetiring) return;
     this.isRetiring = true;
-    await this.answering.handOver();
+    await this.answering.handOver(isLast);
     await this.stop();
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { formatIp, parsePrefix } from "@inkling/engine";
-import { callerAddress, visitorAddress } from "./client-address.ts";
+import { callerAddress, proxyAddress, visitorAddress } from "./client-address.ts";
 
 const TRUSTED = ["10.0.0.0/8", "2001:db8:1::/48"].map((text) => parsePrefix(text)!);
 const caller = (peer: string | undefined, forwardedFor: string | null, trusted = TRUSTED) => {
@@ -13,7 +13,7 @@ describe("callerAddress", () => {
     ["direct", "203.0.113.9", null, "203.0.113.9"],
     ["a header from a stranger counts nothing", "203.0.113.9", "8.8.8.8", "203.0.113.9"],
     ["one proxy", "10.0.0.1", "8.8.8.8", "8.8.8.8"],
-    ["no header from a proxy: it asks itself", "10.0.0.1", null, "10.0.0.1"],
+    ["no header from a proxy: it is not the caller", "10.0.0.1", null, undefined],
     ["the visitor's own lie stands further left", "10.0.0.1", "1.1.1.1, 8.8.8.8", "8.8.8.8"],
     ["two proxies", "10.0.0.1", "1.1.1.1, 8.8.8.8, 10.0.0.2", "8.8.8.8"],
     ["only proxies", "10.0.0.1", "10.0.0.3, 10.0.0.2", "10.0.0.3"],
@@ -61,6 +61,22 @@ describe("visitorAddress", () => {
     ["no connection", undefined, "8.8.8.8", undefined],
   ])("%s", (_, peer, forwardedFor, expected) => {
     const address = visitorAddress(peer, forwardedFor, TRUSTED);
+    expect(address && formatIp(address)).toBe(expected);
+  });
+});
+
+describe("proxyAddress", () => {
+  test.each([
+    ["the proxy at the other end", "10.0.0.1", "8.8.8.8", "10.0.0.1"],
+    ["one that asks through another", "10.0.0.1", "8.8.8.8, 10.0.0.2", "10.0.0.2"],
+    ["a visitor that claims to be a proxy", "10.0.0.1", "10.0.0.2, 8.8.8.8", "10.0.0.1"],
+    ["a visitor in the network of the proxies", "10.0.0.1", "10.0.0.3", "10.0.0.1"],
+    ["a stranger", "203.0.113.9", "8.8.8.8, 10.0.0.2", "203.0.113.9"],
+    ["no header", "10.0.0.1", null, "10.0.0.1"],
+    ["garbage", "10.0.0.1", "junk, 10.0.0.2", "10.0.0.1"],
+    ["no connection", undefined, "8.8.8.8", undefined],
+  ])("%s", (_, peer, forwardedFor, expected) => {
+    const address = proxyAddress(peer, forwardedFor, TRUSTED);
     expect(address && formatIp(address)).toBe(expected);
   });
 });

@@ -78,6 +78,11 @@ export const PROBLEMS = {
     "The key may not be used from here",
     "This key only works from the networks that it is bound to, and this request came from another. If there is a proxy in front of this server, the operator has to list it as trusted.",
   ),
+  CALLER_UNKNOWN: row(
+    403,
+    "The caller's address is not known",
+    "This key only works from the networks that it is bound to, and the trusted proxy that sent this request does not name the caller. Have the proxy send `X-Forwarded-For`, or remove it from INKLING_TRUSTED_PROXIES.",
+  ),
   VISITOR_DENIED: row(
     403,
     "Visitor denied",

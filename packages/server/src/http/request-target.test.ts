@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { anyText } from "../../../../test/any-text.ts";
 import { TEMPLATES } from "../api/counts.ts";
 import { findRoute, ROUTES } from "../api/routes.ts";
-import { decodeSegment, pathEnd, targetOf } from "./request-target.ts";
+import { decodeSegment, decodeText, pathEnd, targetOf } from "./request-target.ts";
 
 describe("targetOf", () => {
   test.each([
@@ -94,6 +94,14 @@ describe("decodeSegment", () => {
     ["fragment", "8.8.8.8#x", undefined],
   ])("%s", (_, segment, decoded) => {
     expect(decodeSegment(segment)).toBe(decoded);
+  });
+
+  test("as any text, NUL included", () => {
+    expect([decodeText("a%00b"), decodeText("a%4"), decodeText("a\0")]).toEqual([
+      "a\0b",
+      undefined,
+      undefined,
+    ]);
   });
 
   test("inverts encodeURIComponent, but for NUL", () => {

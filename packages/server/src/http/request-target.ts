@@ -32,8 +32,13 @@ const NOT_URI = /[^\x21-\x7e]|#/;
  *          that a URI must percent-encode
  */
 export function decodeSegment(segment: string): string | undefined {
+  return segment.includes("%00") ? undefined : decodeText(segment);
+}
+
+/** As {@link decodeSegment}, for a value that may be any text: NUL included. */
+export function decodeText(segment: string): string | undefined {
   if (!NOT_PLAIN.test(segment)) return segment;
-  if (NOT_URI.test(segment) || segment.includes("%00")) return undefined;
+  if (NOT_URI.test(segment)) return undefined;
   try {
     return decodeURIComponent(segment);
   } catch {

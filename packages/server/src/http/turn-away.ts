@@ -12,6 +12,8 @@ import { openLibc } from "@inkling/release-store/libc";
 
 /** Handshakes under way end within it; it is shorter than the second after which a dropped packet is sent again. */
 export const TURN_AWAY_MS = 500;
+/** Enough to accept the connections in the queue; for a stop that announced nothing to load balancers. */
+export const QUEUE_MS = 20;
 
 const SOL_SOCKET = 1;
 const SO_ATTACH_FILTER = 26;

@@ -109,9 +109,21 @@ interface RateState {
   level: number;
   /** Until when it was refilled. */
   at: number;
-  /** By host: what it holds, up to what it refills when it is alone, and until when of its `aloneMs` that is settled. */
-  hosts: Record<HostId, readonly [held: number, alone: number, settledMs: number]>;
+  /**
+   * By host: what it holds, up to what it refills when it is alone, and until when of its `aloneMs` that is settled. Of one
+   * that got less than it wanted also when that was, and its part of what the bucket has gained since.
+   */
+  hosts: Record<
+    HostId,
+    readonly [held: number, alone: number, settledMs: number, lackedAt?: number, part?: number]
+  >;
 }
+
+/** A host that lacks tokens asks again within 250 ms: one that has not for so long wants none any more. */
+const LACK_MS = 1_000;
+
+/** What a host that lacks tokens waits for: at most a second of the rate, and no debt but that of a rounded token. */
+const boundPart = (part: number, rate: number) => Math.max(-1, Math.min(part, Math.max(1, rate)));
 
 interface Limit {
   /** Tokens per second. */
@@ -136,12 +148,23 @@ function exchangeRate(
   before: RateState | undefined,
   limit: Limit,
   { host, held, alone: known, want }: RateWanted,
+  isInUse: boolean,
   { now, members }: Group,
 ): { state: RateState; grant: number; alone: number } {
   const { rate, burst } = limit;
   const isAhead = before !== undefined && before.at > now + CLOCK_SLACK_MS;
   const from = before === undefined || isAhead ? now : Math.min(before.at, now);
   let level = before === undefined ? burst : before.level + (rate * (now - from)) / 1_000;
+  // What the bucket gains goes in equal parts to the hosts that lack some: otherwise the first to ask would have it all.
+  const lacking = members.filter(
+    ({ id }) => now - (before?.hosts[id]?.[3] ?? Number.NEGATIVE_INFINITY) <= LACK_MS,
+  );
+  const gained = lacking.length === 0 ? 0 : (rate * (now - from)) / 1_000 / lacking.length;
+  const parts = new Map(
+    lacking.map(({ id }) => [id, boundPart((before?.hosts[id]?.[4] ?? 0) + gained, rate)]),
+  );
+  const ownPart = parts.get(host) ?? 0;
+  parts.delete(host);
   let others = 0;
   let wasAlone = false;
   const hosts: RateState["hosts"] = {};
@@ -157,7 +180,9 @@ function exchangeRate(
       settled = aloneMs;
       continue;
     }
-    if (holds > 0 || alone > 0) hosts[id] = [holds, alone, aloneMs];
+    const part = parts.get(id);
+    if (part !== undefined) hosts[id] = [holds, alone, aloneMs, before!.hosts[id]![3]!, part];
+    else if (holds > 0 || alone > 0) hosts[id] = [holds, alone, aloneMs];
     others += Math.max(holds, alone);
   }
   // What the host may refill to has to fit beside what the others hold. It keeps what it knows until it knows better.
@@ -167,9 +192,15 @@ function exchangeRate(
   // Nobody knows when it used what it held: a bucket that was full until now has not refilled since.
   const [heldBefore, aloneBefore] = before?.hosts[host] ?? [0, 0, 0];
   level = Math.min(level, burst - others - Math.max(held, heldBefore, wasAlone ? aloneBefore : 0));
-  const grant = Math.max(0, Math.floor(Math.min(want, level)));
+  // Of what is there the parts of the others stay; but when this host's is the largest, it gets that first.
+  const reserved = [...parts.values()].reduce((sum, part) => sum + Math.max(0, part), 0);
+  const isLargest = [...parts.values()].every((part) => part <= ownPart);
+  const free = Math.max(level - reserved, isLargest ? Math.max(1, ownPart) : 0);
+  const grant = Math.max(0, Math.floor(Math.min(want, level, free)));
   level = Math.min(level - grant, burst - others - held - grant);
-  hosts[host] = [held + grant, setAside, settled];
+  const isLacking = isInUse && want > grant;
+  const part = boundPart(ownPart - grant, rate);
+  hosts[host] = isLacking ? [held + grant, setAside, settled, now, part] : [held + grant, setAside, settled];
   const at = before === undefined || isAhead ? now : Math.max(before.at, now);
   return { state: { level, at, hosts }, grant, alone };
 }
@@ -276,7 +307,7 @@ export function exchangeKey(
   group: Group,
   base: number,
 ): { state: KeyState; grant: LeaseGrant; isShort: boolean } {
-  const rates = rate && exchangeRate(before?.rate, rate, { host, ...rate }, group);
+  const rates = rate && exchangeRate(before?.rate, rate, { host, ...rate }, isInUse, group);
   const day = dayOf(group.now);
   const quotas = quota && exchangeQuota(before?.quota, quota.quota, { host, ...quota }, day, base);
   const lacks = (wanted: number, grant: number | undefined) => isInUse && wanted > (grant ?? wanted);

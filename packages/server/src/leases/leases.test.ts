@@ -1,6 +1,6 @@
 // Hosts on one simulated database: random demand, pauses, cut-offs, lost answers. Never above the limit; nearly all usable.
 
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { randomWords } from "../../../../test/random.ts";
 import { share } from "../../../../test/share.ts";
 import { dayOf } from "../keys/day.ts";
@@ -205,6 +205,8 @@ async function run(
     load,
     faults,
     away,
+    demands,
+    phases,
     start = START,
   }: {
     hosts: number;
@@ -217,6 +219,10 @@ async function run(
     faults: Faults;
     /** No host has the database from the first of these seconds to the second. */
     away?: readonly [from: number, to: number];
+    /** Lookups per second of each host; without, a part of `load` that shifts. */
+    demands?: readonly number[];
+    /** Ms until each host's first look. */
+    phases?: readonly number[];
     start?: number;
   },
 ) {
@@ -240,9 +246,13 @@ async function run(
   const hosts: Host[] = Array.from({ length: count }, (_, i) => {
     const way = new Way(database, (now) => fate(() => hosts[i]!, now));
     const offset = offsets[Math.floor(random() * offsets.length)]!;
-    return new Host(`h${i}`, key, way, start, random() * EXCHANGE_MS, offset);
+    return new Host(`h${i}`, key, way, start, phases?.[i] ?? random() * EXCHANGE_MS, offset);
   });
   const spread = () => {
+    if (demands !== undefined) {
+      for (const [i, host] of hosts.entries()) host.demand = demands[i]!;
+      return;
+    }
     const weights = hosts.map(() => random() ** 3 + 0.01);
     const sum = weights.reduce((a, b) => a + b, 0);
     for (const [i, host] of hosts.entries()) host.demand = (rate * load * weights[i]!) / sum;
@@ -256,6 +266,8 @@ async function run(
   let warm = 0;
   const bySecond = Array.from({ length: seconds }, () => 0);
   const byDay = new Map<string, number>();
+  /** After the first five seconds. */
+  const byHost = hosts.map(() => 0);
   const STEP = 5;
   for (let now = start; now < start + seconds * 1_000; now += STEP) {
     level = Math.min(burst, level + (rate * STEP) / 1_000);
@@ -267,7 +279,7 @@ async function run(
       for (const host of hosts) if (random() < 0.5) host.cutUntil = until;
     }
     if (random() < 0.0005) spread();
-    for (const host of hosts) {
+    for (const [i, host] of hosts.entries()) {
       host.due = Math.min(host.due + ((host.demand * STEP) / 1_000) * 2 * random(), 50);
       host.way.now = now;
       host.way.arrive();
@@ -279,7 +291,10 @@ async function run(
         level--;
         allowed++;
         bySecond[Math.floor((now - start) / 1_000)]!++;
-        if (now > start + 5_000) warm++;
+        if (now > start + 5_000) {
+          warm++;
+          byHost[i]!++;
+        }
         lowest = Math.min(lowest, level);
         byDay.set(dayOf(now), (byDay.get(dayOf(now)) ?? 0) + 1);
       }
@@ -291,7 +306,7 @@ async function run(
     }
   }
   const { refused, reads } = database;
-  return { refused, reads, lowest, allowed, wanted, warm, byDay, bySecond };
+  return { refused, reads, lowest, allowed, wanted, warm, byHost, byDay, bySecond };
 }
 
 const NO_FAULTS: Faults = { pauses: false, cuts: false, losses: false };
@@ -361,6 +376,52 @@ test("uneven demand that shifts: at least 95 % of the limit is usable", async ()
       expect([seed, load, warm / usable > 0.95]).toEqual([seed, load, true]);
     }
   }
+});
+
+describe.each([
+  { rate: 50, burst: 100, demand: 60 },
+  { rate: 50, burst: 50, demand: 400 },
+  { rate: 1_000, burst: 2_000, demand: 1_500 },
+  { rate: 6, burst: 12, demand: 20 },
+])("a rate of $rate, burst $burst, at hosts that want $demand each", ({ rate, burst, demand }) => {
+  const seconds = 25;
+  const options = { seconds, rate, burst, load: 1, faults: NO_FAULTS };
+
+  test.each([
+    [3, [0, 5, 10]],
+    [3, [0, 120, 125]],
+    [2, [0, 240]],
+    [8, [0, 1, 2, 3, 4, 5, 6, 7]],
+  ])("%i hosts with equal demand get equal shares, whoever comes first: %p", async (hosts, phases) => {
+    for (let seed = 1; seed <= share(20, 3); seed++) {
+      const demands = phases.map(() => demand);
+      const { byHost, warm, lowest } = await run(seed, { ...options, hosts, demands, phases });
+      expect(lowest).toBeGreaterThanOrEqual(-1e-6);
+      expect([seed, byHost, Math.max(...byHost) <= 2 * Math.min(...byHost)]).toEqual([seed, byHost, true]);
+      const isUsable = burst >= 2 * hosts;
+      if (isUsable) expect([seed, warm > 0.95 * rate * (seconds - 5)]).toEqual([seed, true]);
+    }
+  });
+
+  test("one that wants little gets all of that, the others share the rest", async () => {
+    const little = rate / 6;
+    const demands = [demand, little, demand];
+    const { byHost, warm } = await run(1, { ...options, hosts: 3, demands, phases: [0, 5, 10] });
+    const [first, small, third] = byHost as [number, number, number];
+    expect([byHost, small >= 0.85 * little * (seconds - 5)]).toEqual([byHost, true]);
+    expect([byHost, Math.max(first, third) <= 2 * Math.min(first, third)]).toEqual([byHost, true]);
+    expect(warm).toBeGreaterThan(0.95 * rate * (seconds - 5));
+  });
+
+  test("one that wants all of it alone gets all of it", async () => {
+    const { byHost } = await run(1, {
+      ...options,
+      hosts: 3,
+      demands: [demand * 2, 0, 0],
+      phases: [0, 5, 10],
+    });
+    expect(byHost[0]).toBeGreaterThan(0.95 * Math.min(rate, 2 * demand) * (seconds - 5));
+  });
 });
 
 test("after the database was away for all, the limit is usable again within two seconds of its return", async () => {

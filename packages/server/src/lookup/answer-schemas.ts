@@ -236,6 +236,13 @@ export const feedStatus = z
   })
   .meta({ id: "FeedStatus" });
 
+export const dataAges = z
+  .array(z.strictObject({ answer: z.enum(ANSWERS), feed: text, seconds: z.int().nonnegative() }))
+  .meta({
+    description:
+      "How long ago publishers made the data of each answer: the oldest feed with at least 1 % of its entries, as far as known",
+  });
+
 export const status = z
   .strictObject({
     version: text,
@@ -259,8 +266,11 @@ export const status = z
       .strictObject(channelReport.shape)
       .nullable()
       .meta({ description: "The channel that releases come from, if any, and why it is not followed now" }),
-    missing: z.array(z.enum(ANSWERS)).meta({ description: "Answers without any loaded feed" }),
+    missing: z
+      .array(z.enum(ANSWERS))
+      .meta({ description: "Answers without any loaded feed but such as only add to others" }),
     partial: release.shape.partial,
+    ages: dataAges,
     feeds: z.array(feedStatus),
     keys: z.strictObject({ loaded: z.boolean(), database: z.enum(["reachable", "away"]) }),
   })

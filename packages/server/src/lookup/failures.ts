@@ -11,7 +11,7 @@ const NO_RELEASE = problem("DATA_NOT_LOADED", "The server has no release of data
 
 export const CALLER_UNKNOWN = problem(
   "IP_ADDRESS_INVALID",
-  "Your own address is not known: a trusted proxy passed on an X-Forwarded-For that holds something else than addresses.",
+  "Your own address is not known: a trusted proxy sent no `X-Forwarded-For`, or one that cannot be read.",
 );
 
 /** @param isCaller is the address that of the caller? */

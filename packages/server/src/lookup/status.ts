@@ -4,7 +4,7 @@
 // out  the reasons of /readyz; the JSON of /v1/status, and of the admin API
 // note here, not in telemetry: it is made of releases and keys, and both the API and the admin API need it
 
-import { type FeedReport, feedAgeSeconds, type HeldRelease, type Mode } from "@inkling/engine";
+import { dataAges, type FeedReport, feedAgeSeconds, type HeldRelease, type Mode } from "@inkling/engine";
 import type { ChannelReport, NamedRelease } from "@inkling/release-store";
 import type { KeyringState } from "../keys/keyring.ts";
 import type { Refusal } from "../releases/follow.ts";
@@ -28,11 +28,14 @@ export interface StatusSource {
   readonly keyring: { readonly state: KeyringState };
   /** Of a worker: the process that it has keys and releases from. */
   readonly primary?: { readonly isSilent: boolean };
+  /** Has this server been told to stop? It still answers until load balancers have noticed. */
+  readonly isDraining?: boolean;
 }
 
-/** Why no lookup can be answered; empty when the server is ready. */
-export function readiness({ releases, keyring, primary }: StatusSource): string[] {
+/** Why this server should get no requests; empty when it is ready. */
+export function readiness({ releases, keyring, primary, isDraining }: StatusSource): string[] {
   const reasons: string[] = [];
+  if (isDraining) reasons.push("the server is stopping");
   if (releases.current === undefined) reasons.push("no release of data is loaded");
   if (!keyring.state.loaded) reasons.push("keys were never read from the database");
   if (keyring.state.stale) reasons.push("the database was not reached for longer than INKLING_MAX_STALE");
@@ -88,6 +91,7 @@ export function statusDocument({ version, mode, releases, keyring }: StatusSourc
     channel: releases.channel ?? null,
     missing: current?.manifest.missing ?? [],
     partial: current?.manifest.partial ?? [],
+    ages: dataAges(feeds, now),
     feeds: feeds.map((feed) => feedStatus(feed, now)),
     keys: { loaded: keyring.state.loaded, database },
   };

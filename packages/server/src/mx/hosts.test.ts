@@ -2,7 +2,6 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { publicSuffix, toAsciiDomain } from "@inkling/engine";
-import { describeWith, MIRROR, VECTORS } from "../../../../test/shared.ts";
 import { BUDGET_MS, CACHE_SECONDS, LOOKUP_MS, MAX_CACHED, MAX_UNDER_WAY, MAX_WAITING } from "./check.ts";
 import { disposableHost, findMxHost, knownHosts, MX_HOSTS } from "./hosts.ts";
 import { MX_OUTCOMES } from "./outcome.ts";
@@ -80,42 +79,4 @@ describe("disposableHost", () => {
 test("many hosts of one row are known as one", () => {
   const hosts = Array.from({ length: 200 }, (_, i) => `mx${i}.yopmail.com`);
   expect(knownHosts([...hosts, "mx.example.net"])).toEqual([findMxHost("yopmail.com")!]);
-});
-
-describeWith([join(VECTORS, "guards/mx_hosts.csv")], "mail hosts of the vectors", () => {
-  const rows = readFileSync(join(VECTORS, "guards/mx_hosts.csv"), "utf8")
-    .trim()
-    .split("\n")
-    .slice(1)
-    .map((line) => line.split(",") as [string, string, string]);
-
-  test("are all known, with the same kind", () => {
-    const kinds: Readonly<Record<string, string>> = { "shared-never-use": "shared" };
-    const ours = rows.map(([host]) => `${host} ${findMxHost(host)?.kind}`);
-    expect(ours).toEqual(rows.map(([host, , kind]) => `${host} ${kinds[kind] ?? kind}`));
-    expect(rows.length).toBeGreaterThan(40);
-  });
-
-  test("a domain there is disposable when the host is dedicated, and only then", () => {
-    for (const [host, , kind] of rows)
-      expect(`${host} ${disposableHost(knownHosts([host])) !== undefined}`).toBe(
-        `${host} ${kind === "dedicated"}`,
-      );
-  });
-});
-
-describeWith([join(MIRROR, "free-mail.txt"), join(MIRROR, "relay-mail.txt")], "lists of the mirror", () => {
-  test.each(["free-mail.txt", "relay-mail.txt"])(
-    "no domain of %s is a dedicated host or its service",
-    (file) => {
-      const names = readFileSync(join(MIRROR, file), "utf8").split(/\r?\n/).filter(Boolean);
-      const found = names.filter(
-        (name) =>
-          findMxHost(name)?.kind === "dedicated" ||
-          MX_HOSTS.some(({ kind, service }) => kind === "dedicated" && service === name),
-      );
-      // mail.tm is on both lists, and disposable: docs/policy.md, "Where lists disagree".
-      expect(found.filter((name) => name !== "mail.tm")).toEqual([]);
-    },
-  );
 });

@@ -98,7 +98,7 @@ function describe(operation: Operation): Described<AdminProblemCode> {
     id,
     tag,
     summary,
-    security: isOpen ? [] : [{ token: [] }, { session: [] }],
+    security: isOpen ? [] : ["token", "session"],
     parameters: [
       ...(idPattern === undefined ? [] : [ID]),
       ...Object.entries(query as Record<string, z.ZodType>).map(

@@ -49,8 +49,10 @@ export interface Operation<Code extends string> {
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;
-  /** Security requirements; empty for an open operation. */
-  readonly security: readonly Json[];
+  /** Names of security schemes, any of which will do; empty for an open operation. */
+  readonly security: readonly string[];
+  /** What the key needs. Scopes of a key are not those of OAuth, so they are an extension of the document. */
+  readonly scope?: string;
   readonly parameters: readonly Parameter[];
   readonly body?: { readonly description: string; readonly content: Table<Content> };
   readonly successes: Readonly<Record<number, Success>>;
@@ -103,11 +105,12 @@ export function writeOpenApi<Code extends string>(api: Api<Code>): Json {
       examples: Object.fromEntries(
         codes.map((code) => [code, { summary: api.problems[code].title, value: api.problemExample(code) }]),
       ),
-      responses: Object.fromEntries(
-        api.elsewhere.map((code) => [code, problems.response([code], api.elsewhereHeaders)]),
-      ),
       securitySchemes: api.securitySchemes,
     },
+    // Not in `components.responses`: linters report a component that no operation uses.
+    "x-other-responses": Object.fromEntries(
+      api.elsewhere.map((code) => [code, problems.response([code], api.elsewhereHeaders)]),
+    ),
   };
 }
 
@@ -117,13 +120,16 @@ function operationJson<Code extends string>(
   schemas: Schemas,
   problems: Problems<Code>,
 ): Json {
-  const { id, tag, summary, description, security, parameters, body, successes } = operation;
+  const { id, tag, summary, security, scope, parameters, body, successes } = operation;
+  const needs = scope === undefined ? [] : [`The key needs the scope \`${scope}\`.`];
+  const description = [operation.description ?? [], needs].flat().join(" ");
   return {
     operationId: id,
     tags: [tag],
     summary,
-    ...(description !== undefined && { description }),
-    security,
+    ...(description !== "" && { description }),
+    security: security.map((scheme) => ({ [scheme]: [] })),
+    ...(scope !== undefined && { "x-scope": scope }),
     parameters: parameters.map((parameter) => parameterJson(parameter, schemas)),
     ...(body !== undefined && {
       requestBody: {

@@ -84,7 +84,8 @@ function lookup(
     tag: "Lookups",
     summary,
     description,
-    security: [{ key: [scope] }],
+    security: ["key"],
+    scope,
     parameters: [path, ...queryOf(scope), ...(isAddress ? [IF_NONE_MATCH] : [])],
     successes: isAddress ? { 200: success, 304: unchanged } : { 200: success },
     codes: PROBLEM_CODES, // sandbox keys can get every one of them
@@ -134,7 +135,8 @@ function batch({ lookup: scope = "geolocate" }: ApiRoute): Described {
     summary,
     description:
       "JSON takes up to 1,000 values; those beyond the key's rate get RATE_LIMITED in their place. NDJSON takes any number, one JSON string a line, and is answered line by line at the key's rate. The body may be compressed with gzip.",
-    security: [{ key: [scope] }],
+    security: ["key"],
+    scope,
     parameters: queryOf(scope, { checks: "JSON with one value only." }),
     body: {
       description: "The values",
@@ -156,6 +158,7 @@ function batch({ lookup: scope = "geolocate" }: ApiRoute): Described {
       "KEY_EXPIRED",
       "SCOPE_REQUIRED",
       "SOURCE_NOT_ALLOWED",
+      "CALLER_UNKNOWN",
       "CONTENT_TOO_LARGE",
       "CONTENT_TYPE_INVALID",
       "RATE_LIMITED",
@@ -194,7 +197,8 @@ function forwardAuth(): Described {
     summary: "May this visitor pass?",
     description:
       "For reverse proxies: 200 or 403 about the visitor that a trusted proxy names in `X-Forwarded-For`. A special-use address passes. Every method is answered alike.",
-    security: [{ key: ["reputation"] }, { basic: ["reputation"] }],
+    security: ["key", "basic"],
+    scope: "reputation",
     parameters: [
       ...queryOf("forward_auth"),
       { name: "X-Forwarded-For", in: "header", description: "The visitor's address.", schema: TEXT },
@@ -224,7 +228,8 @@ function maxmind({ template }: ApiRoute): Described {
     tag: "Other interfaces",
     summary: `Locate an IP address, as GeoIP2 ${isCity ? "City" : "Country"}`,
     description: "For MaxMind's SDKs: the key is the license key, any account ID will do.",
-    security: [{ basic: ["geolocate"] }, { key: ["geolocate"] }],
+    security: ["basic", "key"],
+    scope: "geolocate",
     parameters: [IP],
     successes: {
       200: {
@@ -250,8 +255,10 @@ const page = (...types: string[]): Readonly<Record<number, Success>> => ({
   304: UNCHANGED,
 });
 
-/** By the route's operation. */
-export const DESCRIBED: Readonly<Record<ApiRoute["operation"], (route: ApiRoute) => Described>> = {
+/** By the route's operation. `root` redirects browsers to the reference: it is no operation of the API. */
+export const DESCRIBED: Readonly<
+  Record<Exclude<ApiRoute["operation"], "root">, (route: ApiRoute) => Described>
+> = {
   geolocate: () =>
     lookup(
       "geolocate",
@@ -278,7 +285,9 @@ export const DESCRIBED: Readonly<Record<ApiRoute["operation"], (route: ApiRoute)
   maxmind,
   status: () =>
     open("status", "The release in use, feed by feed", {
-      security: [{ key: [] }],
+      description:
+        "When the release was built, what its data lacks, and the state of each feed. Counts against no quota.",
+      security: ["key"],
       successes: { 200: { description: "The current state", headers: KEYED, content: json(answers.status) } },
       codes: [
         "PARAMETER_INVALID",
@@ -287,6 +296,7 @@ export const DESCRIBED: Readonly<Record<ApiRoute["operation"], (route: ApiRoute)
         "KEY_INVALID",
         "KEY_EXPIRED",
         "SOURCE_NOT_ALLOWED",
+        "CALLER_UNKNOWN",
         "RATE_LIMITED",
         "INTERNAL",
         "KEYS_NOT_LOADED",
@@ -295,10 +305,12 @@ export const DESCRIBED: Readonly<Record<ApiRoute["operation"], (route: ApiRoute)
     }),
   healthz: () =>
     open("healthz", "Liveness probe", {
+      description: "Returns 200 while the process can answer requests, whatever the state of its data.",
       successes: { 200: { description: "Alive", headers: COMMON, content: json(answers.health) } },
     }),
   readyz: () =>
     open("readyz", "Readiness probe", {
+      description: "Returns 200 while the server can answer lookups, otherwise 503 with the reasons.",
       successes: {
         200: { description: "Ready", headers: COMMON, content: json(answers.ready) },
         503: { description: "Not ready, with the reasons", headers: COMMON, content: json(answers.notReady) },
@@ -306,12 +318,21 @@ export const DESCRIBED: Readonly<Record<ApiRoute["operation"], (route: ApiRoute)
     }),
   openapi: () =>
     open("openapi", "This document", {
+      description: "Describes every operation of this server's version.",
       parameters: [IF_NONE_MATCH],
       successes: {
         200: {
           description: "OpenAPI 3.1",
           headers: [...COMMON, "ETag", "X-Content-Type-Options"],
-          content: json({ type: "object", required: ["openapi", "info", "paths"] }),
+          content: json({
+            type: "object",
+            properties: {
+              openapi: { type: "string" },
+              info: { type: "object" },
+              paths: { type: "object" },
+            },
+            required: ["openapi", "info", "paths"],
+          }),
         },
         304: UNCHANGED,
       },
@@ -319,18 +340,14 @@ export const DESCRIBED: Readonly<Record<ApiRoute["operation"], (route: ApiRoute)
   docs: ({ prefix }) =>
     prefix === undefined
       ? open("docs", "This reference, as a page", {
+          description: "An HTML page with every operation and a form to try it.",
           parameters: [IF_NONE_MATCH],
           successes: page("text/html"),
         })
       : open("docs_file", "A file of that page", {
+          description: "Scripts and styles that the reference page loads.",
           parameters: [{ name: "file", in: "path", description: "Its name", schema: TEXT }, IF_NONE_MATCH],
           successes: page("text/html", "text/css", "text/javascript"),
           codes: ["HOST_INVALID", "PATH_NOT_FOUND", "INTERNAL"],
         }),
-  root: () =>
-    open("root", "Redirect to this reference", {
-      description: "For a browser, which accepts `text/html`; PATH_NOT_FOUND for all others.",
-      successes: { 302: { description: "To the reference", headers: [...COMMON, "Location"] } },
-      codes: ["HOST_INVALID", "PATH_NOT_FOUND", "INTERNAL"],
-    }),
 };

@@ -11,6 +11,7 @@ import { COMMON, DESCRIBED } from "./operations.ts";
 export function openApiJson(version: string): string {
   const paths: Record<string, Record<string, Operation<ProblemCode>>> = {};
   for (const route of ROUTES) {
+    if (route.operation === "root") continue;
     const method = route.method === "POST" ? "post" : "get";
     paths[route.template] = { [method]: DESCRIBED[route.operation](route) };
   }
@@ -20,6 +21,7 @@ export function openApiJson(version: string): string {
       version,
       summary: "IP geolocation, IP reputation and disposable-email detection.",
       description: ABOUT,
+      contact: { name: "The operator of this server" },
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     tags: [
@@ -69,8 +71,11 @@ const HEADERS: Readonly<Record<string, Header>> = {
     schema: text("^([0-9a-f]{12}|none|sandbox-\\d+)$"),
   },
   "Inkling-Data-State": {
-    description: "Missing or incomplete data, if any; see DATA_NOT_LOADED.",
-    schema: text('^partial(; (missing|incomplete)="[a-z_ ]+")+$'),
+    description:
+      "Missing or incomplete data, if any (see DATA_NOT_LOADED), and how long ago publishers made the data of this lookup.",
+    schema: text(
+      '^(complete|partial(; (missing|incomplete)="[a-z_ ]+")+)(; age="[a-z_]+:\\d+[dh]( [a-z_]+:\\d+[dh])*")?$',
+    ),
   },
   "Inkling-Flags": {
     description:
@@ -90,7 +95,6 @@ const HEADERS: Readonly<Record<string, Header>> = {
     schema: { enum: ["no-store", "no-cache", "private, max-age=300"] },
   },
   ETag: { description: "For `If-None-Match`.", schema: text('^"[\\w-]+"$') },
-  Location: { description: "The reference.", schema: { const: "/docs" } },
   Vary: { description: "Answers differ by key.", schema: { const: "Authorization" } },
   "RateLimit-Policy": {
     description:

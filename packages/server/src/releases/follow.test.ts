@@ -15,7 +15,17 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ANSWERS, type Release, releaseName } from "@inkling/engine";
+import {
+  ANSWERS,
+  HEADER_BYTES,
+  headerChecksum,
+  type Release,
+  releaseName,
+  SEGMENT_KINDS,
+  SEGMENT_MAGIC,
+  SEGMENT_VERSION,
+  type SegmentKind,
+} from "@inkling/engine";
 import {
   fileStamp,
   findFiles,
@@ -60,8 +70,8 @@ const idOf = (n: number) => release(n).id;
 const nameOf = (n: number) => releaseName(release(n));
 const manifest = (n: number, over: object = {}) => JSON.stringify({ ...release(n), ...over });
 
-function replace(path: string, text: string): void {
-  writeFileSync(`${path}.new`, text);
+function replace(path: string, content: string | Uint8Array): void {
+  writeFileSync(`${path}.new`, content);
   renameSync(`${path}.new`, path);
 }
 /** @returns the name that it is published under: its own, as far as it has one */
@@ -228,10 +238,22 @@ describe("at start", () => {
   );
 });
 
+/** The start of a segment without sections, and nothing more. */
+function segmentBytes(kind: SegmentKind): Uint8Array {
+  const bytes = new Uint8Array(100);
+  const view = new DataView(bytes.buffer);
+  bytes.set(new TextEncoder().encode(SEGMENT_MAGIC));
+  view.setUint32(8, SEGMENT_VERSION, true);
+  view.setUint32(12, SEGMENT_KINDS[kind], true);
+  view.setUint32(16, bytes.length, true);
+  view.setUint32(32, headerChecksum(bytes, HEADER_BYTES), true);
+  return bytes;
+}
+
 /** Release `n` with a segment file. @returns the file */
 function publishSegment(n: number): { readonly name: string; readonly path: string } {
   const path = join(dataDir, "segments", `${String(n).repeat(64)}.seg`);
-  replace(path, "x".repeat(100));
+  replace(path, segmentBytes("geo"));
   return { name: publish(n, JSON.stringify(release(n, { segments: { geo: segment(String(n)) } }))), path };
 }
 const mark = (n: number, path: string) => markVerified(dataDir, String(n).repeat(64), fileStamp(path));
@@ -276,7 +298,7 @@ describe("only what was verified answers", () => {
     const { releases, start, verified, events } = setUp();
     await start();
     await releases.check();
-    replace(path, "x".repeat(100));
+    replace(path, segmentBytes("geo"));
     const checking = releases.check();
     expect(releases.current?.name).toBe(name);
     expect(releases.isVerified).toBe(false);
@@ -303,9 +325,9 @@ describe("a segment is read once", () => {
   /** Release `n` with the segments of these digits. @returns its name */
   const publishWith = (n: number, ...digits: string[]) => {
     const [geo, reputation] = digits.map(segment);
-    for (const digit of digits) {
+    for (const [index, digit] of digits.entries()) {
       const path = pathOf(digit);
-      if (!existsSync(path)) replace(path, "x".repeat(100));
+      if (!existsSync(path)) replace(path, segmentBytes(index === 0 ? "geo" : "reputation"));
     }
     return publish(n, JSON.stringify(release(n, { segments: { geo, reputation } })));
   };

@@ -20,6 +20,7 @@ import {
   areMarked,
   type ChannelReport,
   ChannelReportFile,
+  checkFiles,
   currentName,
   DATA_FOLDER,
   FeedsReportFile,
@@ -274,7 +275,7 @@ export class Releases {
       try {
         const files = findFiles(this.options.dataDir, name);
         if (this.current === undefined && this.isKnownSound(files)) {
-          this.swap(files);
+          this.swap(checkFiles(this.options.dataDir, name)); // a mark does not show what the manifest takes the file for
           continue;
         }
         const verification = await this.verify(name);
@@ -360,7 +361,7 @@ export class Releases {
       if (name === except || !this.isDue(name)) continue;
       try {
         const files = findFiles(this.options.dataDir, name);
-        if (this.isKnownSound(files)) return files;
+        if (this.isKnownSound(files)) return checkFiles(this.options.dataDir, name);
       } catch {
         // settle() tries it, and reports why it is refused
       }

@@ -9,7 +9,7 @@ import { BatchMemory } from "../batch/memory.ts";
 import { ConnectionLimit, type ConnectionLimitOptions } from "../http/connections.ts";
 import { drained, listen } from "../http/listener.ts";
 import { requestIds } from "../http/request-id.ts";
-import { TURN_AWAY_MS, turnAway } from "../http/turn-away.ts";
+import { QUEUE_MS, TURN_AWAY_MS, turnAway } from "../http/turn-away.ts";
 import type { KeyId } from "../keys/key.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import type { CellIndex, LimitCells } from "../limits/cells.ts";
@@ -33,6 +33,8 @@ export interface AnsweringOptions {
   readonly rate: number;
   readonly burst: number;
   readonly maxConnections: number;
+  /** How long a server that was told to stop keeps accepting connections; 0 by default. */
+  readonly drainSeconds?: number;
   readonly dnsServers?: readonly DnsServer[];
   readonly dnsExclude?: readonly string[];
 }
@@ -63,6 +65,9 @@ export class Answering {
   private app: App;
   private server: Bun.Server<undefined> | undefined;
   private limit: ConnectionLimit | undefined;
+  private isDraining = false;
+  /** Does each answer end its connection? */
+  private endsConnections = false;
   /** With the first request for a document: the start does not wait for it. */
   private readonly documents = loadOnce(async () => {
     const { PublicDocuments } = await import("../openapi/documents.ts");
@@ -90,6 +95,7 @@ export class Answering {
       ...this.parts,
       version,
       mode,
+      isDraining: this.isDraining,
       buckets: this.buckets,
       memory: this.memory,
       usage: this.keyCells,
@@ -126,7 +132,10 @@ export class Answering {
       what: "port",
       hostname: host,
       port,
-      fetch: (request, server) => this.app.handle(request, server),
+      fetch: (request, server) => {
+        const response = this.app.handle(request, server);
+        return this.endsConnections ? endConnection(response) : response;
+      },
       isShared: worker !== undefined,
     });
     const fields = worker === undefined ? {} : { worker: worker.slot };
@@ -145,27 +154,30 @@ export class Answering {
     return { open: limit?.open, refused: limit?.refused ?? 0, most: limit?.most ?? options.maxConnections };
   }
 
-  /**
-   * Lets the other workers take over: new connections go to them, those in the queue are accepted, and each answer ends
-   * its connection. Resolves when the listener may be closed.
-   */
-  async handOver(): Promise<void> {
-    const { server } = this;
-    if (server === undefined || !turnAway(server.port!)) return;
-    server.reload({
-      fetch: async (request, peers) => {
-        const response = await this.app.handle(request, peers);
-        response.headers.set("Connection", "close");
-        return response;
-      },
-    });
-    await Bun.sleep(TURN_AWAY_MS);
+  /** Answers every request as before, but `/readyz` is 503 and each answer ends its connection. */
+  drain(): void {
+    this.isDraining = true;
+    this.endsConnections = true;
+    this.app = this.makeApp();
   }
 
-  /** Finishes requests under way. @param drainMs longest wait for them */
-  async stop(drainMs?: number): Promise<void> {
+  /**
+   * Turns new connections away, to the other workers if there are any. Those in the queue are accepted, and each answer
+   * ends its connection. Resolves when the listener may be closed.
+   * @param isLast no other worker takes over: the whole server stops
+   */
+  async handOver(isLast = false): Promise<void> {
+    const { server } = this;
+    const waitMs = isLast && !this.options.drainSeconds ? QUEUE_MS : TURN_AWAY_MS;
+    this.endsConnections = true;
+    if (server === undefined || !turnAway(server.port!)) return;
+    await Bun.sleep(waitMs);
+  }
+
+  /** Finishes requests under way. @param finishMs longest wait for them */
+  async stop(finishMs?: number): Promise<void> {
     this.limit?.stop();
-    if (this.server !== undefined) await drained(this.server, drainMs);
+    if (this.server !== undefined) await drained(this.server, finishMs);
     this.mx.stop();
   }
 
@@ -175,4 +187,10 @@ export class Answering {
     this.mx.stop();
     await this.server?.stop(true);
   }
+}
+
+function endConnection(response: Response | Promise<Response>): Response | Promise<Response> {
+  if (response instanceof Promise) return response.then(endConnection);
+  response.headers.set("Connection", "close");
+  return response;
 }

@@ -69,9 +69,14 @@ export class LocalServing implements Serving {
 
   async refresh(): Promise<void> {}
 
+  drain(): void {
+    this.answering?.drain();
+  }
+
   async stop(): Promise<void> {
-    this.releases.stop();
+    await this.answering?.handOver(true);
     await this.answering?.stop();
+    this.releases.stop();
   }
 
   async kill(): Promise<void> {

@@ -5,6 +5,7 @@ import type { HostReport, Verification } from "@inkling/release-store";
 import type { DataActions } from "../admin/context.ts";
 import type { DnsServer } from "../mx/dns-servers.ts";
 import type { ProcessEnvironment } from "../releases/process.ts";
+import type { HostEntry } from "../store/waiting-entries.ts";
 import type { Log, LogLevel } from "../telemetry/log.ts";
 
 export interface ServerOptions {
@@ -30,6 +31,8 @@ export interface ServerOptions {
   readonly checkMs?: number;
   readonly trustedProxies: readonly Prefix[];
   readonly maxConnections: number;
+  /** How long a stop keeps accepting connections while `/readyz` is 503; 0 by default. */
+  readonly drainSeconds?: number;
   /** Processes that answer; 1, the default, is this process itself. */
   readonly workers?: number;
   /** Of the workers, and of processes that read releases; empty by default: they need no setting, and no credential. */
@@ -70,6 +73,11 @@ export interface RunningServer {
   readonly hasRelease: boolean;
   /** What this server reports of itself now. */
   report(): HostReport;
+  /**
+   * Records a change of this host in the audit trail, and makes it then.
+   * @throws StoreError where it cannot be recorded: nothing was changed; what `change` throws
+   */
+  audited<T>(entry: HostEntry, change: () => Promise<T>): Promise<T>;
   /** In force for requests that begin from now on; connections stay open. */
   reload(options: ReloadableOptions): Promise<void>;
   /**
@@ -82,7 +90,10 @@ export interface RunningServer {
    * @param secrets texts that must not appear
    */
   crash(error: unknown, secrets: readonly string[]): void;
-  /** Accepts nothing more, finishes requests under way (at most 10 s), stores usage. Safe to call twice. */
+  /**
+   * Drains for `drainSeconds`, then accepts nothing more, finishes requests under way (at most 10 s), stores usage. Safe to
+   * call twice.
+   */
   stop(): Promise<void>;
 }
 

@@ -23,8 +23,10 @@ import { OverrideCache, type OverrideEvent } from "../overrides/cache.ts";
 import { type ReleaseEvent, Releases } from "../releases/follow.ts";
 import { verifyInProcess } from "../releases/verify.ts";
 import { adoptKey } from "../store/adopt-key.ts";
+import { StoreError } from "../store/error.ts";
 import type { NoticeListener } from "../store/notices.ts";
 import { openStore, type Store } from "../store/store.ts";
+import { storeWaiting } from "../store/waiting-entries.ts";
 import type { Log } from "../telemetry/log.ts";
 import { KeyBroadcaster } from "./key-broadcaster.ts";
 import type { Change, Closers, ServerOptions } from "./options.ts";
@@ -92,7 +94,20 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
   });
   closers.push(() => notices.stop());
   void notices.start(); // answers need not wait for it
+  void storeEntries(store, options.dataDir, parts.log);
   return { releases, store, keyring, keyLoader, keys, usage, overrides, notices, leases };
+}
+
+/** Stores the audit entries that wait for the database; while it is unreachable, they wait on. */
+async function storeEntries(store: Store, dataDir: string, log: Log): Promise<void> {
+  try {
+    const onDamaged = (file: string) => log.error("audit-entry-damaged", { file });
+    const entries = await storeWaiting(store.overrides, dataDir, onDamaged);
+    if (entries > 0) log.info("audit-stored", { entries });
+  } catch (error) {
+    if (error instanceof StoreError && error.code === "AWAY") return; // `database-away` is in the log
+    log.error("audit-not-stored", { reason: messageOf(error) });
+  }
 }
 
 /** The steps that end what {@link openServices} has opened; usage is stored. */
@@ -167,8 +182,10 @@ async function startKeyLoader(
     onCopy: (count, ageMs) =>
       log.error("keys-from-copy", { keys: count, age_seconds: Math.round(ageMs / 1_000) }),
     onStoreChange: (error) => {
-      if (error === undefined) log.info("database-back");
-      else if (error instanceof EmptyDatabaseError) {
+      if (error === undefined) {
+        log.info("database-back");
+        void storeEntries(store, dataDir, log);
+      } else if (error instanceof EmptyDatabaseError) {
         log.error("database-empty", { database: store.label, keys_in_copy: error.known });
       } else log.error("database-away", { reason: error.message });
       onChange("keys");

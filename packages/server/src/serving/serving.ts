@@ -18,7 +18,9 @@ export interface Serving extends ServingNumbers {
   reload(options: ReloadableOptions): void;
   /** Brings the numbers up to date, so that those of one scrape belong together. */
   refresh(): Promise<void>;
-  /** Finishes requests under way, at most 10 s. */
+  /** Makes `/readyz` 503. Requests are answered until `stop`. */
+  drain(): void;
+  /** Answers the connections in the queue, and finishes requests under way, at most 10 s. */
   stop(): Promise<void>;
   /** Ends at once, when a start fails. */
   kill(): unknown;

@@ -7,7 +7,7 @@
 
 import type { SQL, TransactionSQL } from "bun";
 import { hashToken, newToken, tokenFormat } from "../keys/token.ts";
-import { insertAudit, lockAudit } from "./audit.ts";
+import { type Actor, insertAudit, lockAudit } from "./audit.ts";
 import type { Tables } from "./tables.ts";
 
 const ADMIN_PREFIX = "ink_admin_";
@@ -31,29 +31,39 @@ export class AdminTokenStore {
   }
 
   /** Makes the first token. @returns undefined when there is one already: its text is not known any more */
-  async create(actor: string): Promise<string | undefined> {
+  async create(by: Actor): Promise<string | undefined> {
     if ((await this.hash()) !== undefined) return undefined; // the usual start writes nothing
-    return this.replace(actor, true);
+    return this.replace(by, true);
   }
 
   /** Makes a new token; the one before ends at once. */
-  async rotate(actor: string): Promise<string> {
-    return (await this.replace(actor, false))!;
+  async rotate(by: Actor): Promise<string> {
+    return (await this.replace(by, false))!;
   }
 
-  private replace(actor: string, onlyFirst: boolean): Promise<string | undefined> {
+  private replace(by: Actor, onlyFirst: boolean): Promise<string | undefined> {
     const { tables } = this;
     return tables.write(async (tx: TransactionSQL) => {
       await lockAudit(tx);
-      if (onlyFirst && (await readHash(tx)) !== undefined) return undefined; // another process was quicker
+      const before = await readCreation(tx);
+      if (onlyFirst && before !== undefined) return undefined; // another process was quicker
       const token = newToken(ADMIN_PREFIX, tables.randomBytes);
+      const at = tables.now();
       await tx`DELETE FROM inkling_admin_tokens`;
-      await tx`INSERT INTO inkling_admin_tokens (hash, created_at) VALUES (${hashToken(token)}, ${tables.now()})`;
-      const entry = { actor, action: "admin-token-made", subject: "admin token" } as const;
-      await insertAudit(tx, [{ ...entry, before: undefined, after: undefined }], tables.now());
+      await tx`INSERT INTO inkling_admin_tokens (hash, created_at) VALUES (${hashToken(token)}, ${at})`;
+      const entry = { ...by, action: "admin-token-made", subject: "admin token" } as const;
+      await insertAudit(tx, [{ ...entry, before, after: { created_at: isoTime(at) } }], at);
       return token;
     }, true);
   }
+}
+
+const isoTime = (ms: number) => new Date(ms).toISOString();
+
+/** All that the audit trail says of a token: when it was created. */
+async function readCreation(sql: SQL): Promise<{ created_at: string } | undefined> {
+  const rows: { created_at: number | string }[] = await sql`SELECT created_at FROM inkling_admin_tokens`;
+  return rows[0] && { created_at: isoTime(Number(rows[0].created_at)) };
 }
 
 async function readHash(sql: SQL): Promise<string | undefined> {

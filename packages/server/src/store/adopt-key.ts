@@ -30,7 +30,7 @@ export async function adoptKey(store: Store, token: string): Promise<Key> {
 async function create(store: Store, token: string): Promise<Key> {
   try {
     const wanted = { name: NAME_FROM_SETTINGS, mode: tokenMode(token), scopes: SCOPES, networks: [] };
-    return (await store.createKey(wanted, token, "INKLING_API_KEY")).key;
+    return (await store.createKey(wanted, token, { actor: "INKLING_API_KEY", way: "file" })).key;
   } catch (error) {
     // Another process was quicker.
     const other =

@@ -1,4 +1,4 @@
-// audit.ts: the audit trail: author, change and time. There is no way to change or delete an entry.
+// audit.ts: the audit trail: who changed what, when, and by which way. There is no way to change or delete an entry.
 
 import type { SQL, TransactionSQL } from "bun";
 import type { EpochMs } from "../keys/key.ts";
@@ -19,15 +19,33 @@ export const AUDIT_ACTIONS = [
   "release-rolled-back",
   "release-pinned",
   "release-unpinned",
+  "data-accepted",
+  "feed-enabled",
+  "feed-disabled",
+  "settings-changed",
+  "channel-published",
+  "channel-promoted",
+  "channel-rolled-back",
+  "change-failed",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
+/** `file`: settings, which are files, environment variables and flags, as a server read them. */
+export const WAYS = ["api", "console", "cli", "file"] as const;
+export type Way = (typeof WAYS)[number];
+
+/** Who makes a change, and how. */
+export interface Actor {
+  readonly actor: string;
+  /** Undefined in entries of before it was recorded. */
+  readonly way: Way | undefined;
+}
+
 /** One change. */
-export interface AuditEntry {
+export interface AuditEntry extends Actor {
   /** Grows with each entry. */
   readonly sequence: number;
   readonly at: EpochMs;
-  readonly actor: string;
   readonly action: AuditAction;
   /** Id of what was changed. */
   readonly subject: string;
@@ -36,7 +54,17 @@ export interface AuditEntry {
   readonly after: unknown;
 }
 
-export type NewAuditEntry = Pick<AuditEntry, "actor" | "action" | "subject" | "before" | "after">;
+export type NewAuditEntry = Omit<AuditEntry, "sequence" | "at">;
+
+/** Entries that have all that is given. */
+export interface AuditFilter {
+  readonly action?: AuditAction | undefined;
+  readonly way?: Way | undefined;
+  readonly actor?: string | undefined;
+  readonly subject?: string | undefined;
+  /** Not older than this. */
+  readonly since?: EpochMs | undefined;
+}
 
 /**
  * Puts the entries of several processes in a row: the lock is that of the overrides' stamp, which stays as it is. Every
@@ -56,10 +84,11 @@ export async function insertAudit(
   const last: { sequence: number | string | null }[] =
     await tx`SELECT MAX(sequence) AS sequence FROM inkling_audit`;
   let sequence = Number(last[0]?.sequence ?? 0);
-  const rows = entries.map(({ before, after, ...entry }) => ({
+  const rows = entries.map(({ before, after, way, ...entry }) => ({
     sequence: ++sequence,
     at,
     ...entry,
+    way: way ?? null,
     was: before === undefined ? null : JSON.stringify(before),
     became: after === undefined ? null : JSON.stringify(after),
   }));
@@ -68,21 +97,34 @@ export async function insertAudit(
   }
 }
 
+/** Is there an entry of this moment that says the same? */
+export async function isInTrail(
+  tx: TransactionSQL,
+  { actor, action, subject }: NewAuditEntry,
+  at: EpochMs,
+): Promise<boolean> {
+  const rows: unknown[] = await tx`SELECT 1 AS one FROM inkling_audit
+    WHERE at = ${at} AND actor = ${actor} AND action = ${action} AND subject = ${subject} LIMIT 1`;
+  return rows.length > 0;
+}
+
 interface AuditRow {
   readonly sequence: number | string;
   readonly at: number | string;
   readonly actor: string;
+  readonly way: Way | null;
   readonly action: AuditAction;
   readonly subject: string;
   readonly was: string | null;
   readonly became: string | null;
 }
 
-function auditFromRow({ sequence, at, actor, action, subject, was, became }: AuditRow): AuditEntry {
+function auditFromRow({ sequence, at, actor, way, action, subject, was, became }: AuditRow): AuditEntry {
   return {
     sequence: Number(sequence),
     at: Number(at),
     actor: visibleText(actor),
+    way: way ?? undefined,
     action,
     subject,
     before: was === null ? undefined : JSON.parse(visibleText(was)),
@@ -91,11 +133,12 @@ function auditFromRow({ sequence, at, actor, action, subject, was, became }: Aud
 }
 
 /** An audit entry for programs. */
-export function auditJson({ sequence, at, actor, action, subject, before, after }: AuditEntry) {
+export function auditJson({ sequence, at, actor, way, action, subject, before, after }: AuditEntry) {
   return {
     sequence,
     at: new Date(at).toISOString(),
     actor,
+    way: way ?? null,
     action,
     subject,
     before: before ?? null,
@@ -104,11 +147,21 @@ export function auditJson({ sequence, at, actor, action, subject, before, after 
 }
 
 /** A page of the trail, newest first. */
-export async function auditPage(sql: SQL, { limit, cursor }: PageRequest): Promise<Page<AuditEntry>> {
+export async function auditPage(
+  sql: SQL,
+  { limit, cursor }: PageRequest,
+  { action, way, actor, subject, since }: AuditFilter,
+): Promise<Page<AuditEntry>> {
   const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
   const rows: AuditRow[] =
-    await sql`SELECT sequence, at, actor, action, subject, was, became FROM inkling_audit
-    WHERE sequence < ${before} ORDER BY sequence DESC LIMIT ${limit + 1}`;
+    await sql`SELECT sequence, at, actor, way, action, subject, was, became FROM inkling_audit
+    WHERE sequence < ${before}
+      AND ${action === undefined ? sql`1 = 1` : sql`action = ${action}`}
+      AND ${way === undefined ? sql`1 = 1` : sql`way = ${way}`}
+      AND ${actor === undefined ? sql`1 = 1` : sql`actor = ${actor}`}
+      AND ${subject === undefined ? sql`1 = 1` : sql`subject = ${subject}`}
+      AND ${since === undefined ? sql`1 = 1` : sql`at >= ${since}`}
+    ORDER BY sequence DESC LIMIT ${limit + 1}`;
   const items = rows.slice(0, limit).map(auditFromRow);
   const last = items.at(-1);
   return { items, next: rows.length > limit && last !== undefined ? String(last.sequence) : undefined };

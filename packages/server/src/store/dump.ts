@@ -9,7 +9,7 @@
 
 import type { TransactionSQL } from "bun";
 import { randomBase62 } from "../keys/token.ts";
-import { insertAudit } from "./audit.ts";
+import { type Actor, insertAudit } from "./audit.ts";
 import { ROWS_AT_ONCE, type Tables } from "./tables.ts";
 
 type Kind = "text" | "number" | "text or null" | "number or null";
@@ -72,6 +72,7 @@ export const DUMPED: Readonly<Record<string, DumpedTable>> = {
       sequence: "number",
       at: "number",
       actor: "text",
+      way: "text or null",
       action: "text",
       subject: "text",
       was: "text or null",
@@ -101,13 +102,14 @@ export class DumpTables {
     this.tables = tables;
   }
 
-  /** Is there anything that a restore would replace? */
-  async isEmpty(): Promise<boolean> {
+  /** The tables with anything in them that a restore would replace. */
+  async filled(): Promise<string[]> {
     return this.tables.read(async (sql) => {
+      const filled: string[] = [];
       for (const table of Object.keys(DUMPED)) {
-        if ((await sql.unsafe(`SELECT 1 AS one FROM ${table} LIMIT 1`)).length > 0) return false;
+        if ((await sql.unsafe(`SELECT 1 AS one FROM ${table} LIMIT 1`)).length > 0) filled.push(table);
       }
-      return true;
+      return filled;
     });
   }
 
@@ -117,7 +119,7 @@ export class DumpTables {
   }
 
   /** Puts rows in the place of all that are there; running servers take them within a second. */
-  async replace(rows: AsyncIterable<DumpedRows>, actor: string, about: unknown): Promise<void> {
+  async replace(rows: AsyncIterable<DumpedRows>, by: Actor, about: unknown): Promise<void> {
     const { tables } = this;
     await tables.write(async (tx) => {
       // The stamps first, as each change does: changes by others come before or after.
@@ -125,17 +127,27 @@ export class DumpTables {
         await tx.unsafe(`UPDATE ${stamp} SET stamp = $1`, [randomBase62(22, tables.randomBytes)]);
       const names = Object.keys(DUMPED);
       if (tables.isShared) await tx.unsafe(`LOCK TABLE ${names.join(", ")} IN EXCLUSIVE MODE`);
+      const before = { rows: await countRows(tx) };
       for (const table of names.toReversed()) await tx.unsafe(`DELETE FROM ${table}`);
       for await (const { table, rows: some } of rows) {
         for (let at = 0; at < some.length; at += ROWS_AT_ONCE)
           await tx`INSERT INTO ${tx(table)} ${tx(some.slice(at, at + ROWS_AT_ONCE))}`;
       }
-      const entry = { actor, action: "database-restored", subject: "database" } as const;
-      await insertAudit(tx, [{ ...entry, before: undefined, after: about }], tables.now());
+      const entry = { ...by, action: "database-restored", subject: "database" } as const;
+      await insertAudit(tx, [{ ...entry, before, after: about }], tables.now());
       await tables.notify(tx, "keys");
       await tables.notify(tx, "overrides");
     }, true);
   }
+}
+
+async function countRows(tx: TransactionSQL): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const table of Object.keys(DUMPED)) {
+    const rows: { n: number | string }[] = await tx.unsafe(`SELECT COUNT(*) AS n FROM ${table}`);
+    counts[table] = Number(rows[0]?.n);
+  }
+  return counts;
 }
 
 async function* readPages(tx: TransactionSQL): AsyncGenerator<DumpedRows> {

@@ -144,6 +144,12 @@ export const MIGRATIONS: readonly Migration[] = [
     // One more with each write: a state is written only over the one that it was computed from.
     statements: ["ALTER TABLE inkling_leases ADD COLUMN version BIGINT NOT NULL DEFAULT 0"],
   },
+  {
+    id: 7,
+    name: "ways of changes",
+    // NULL in entries of before, whose way nobody wrote down.
+    statements: ["ALTER TABLE inkling_audit ADD COLUMN way TEXT"],
+  },
 ];
 
 /** Any number, the same in every process: what they agree to lock while migrating. */

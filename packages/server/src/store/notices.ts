@@ -25,6 +25,10 @@ const PROBE_MS = 10_000;
 const PROBE_TIMEOUT_MS = 3_000;
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 60_000;
+/** A pooler may let some through: notices that come and go are one fault, which is reported once an hour. */
+const REPORT_MS = 3_600_000;
+/** After notices have come for so long, that they are missing is news. */
+const STEADY_MS = 60_000;
 /** Keys that are made by the hundred are read again ten times a second, not a hundred times. */
 const LEAST_BETWEEN_MS = 100;
 
@@ -35,7 +39,10 @@ type NoticeState = "off" | "polling" | "listening";
 
 interface NoticeOptions {
   readonly onNotice: (noticed: Noticed) => void;
+  /** Called when the state has changed, and once an hour while notices are missing; not each time that they come and go. */
   readonly onState?: (state: NoticeState, why: string | undefined) => void;
+  /** Ms of a monotonic clock. */
+  readonly elapsed?: () => number;
   readonly probeMs?: number;
   readonly probeTimeoutMs?: number;
   readonly firstRetryMs?: number;
@@ -49,6 +56,10 @@ export class NoticeListener {
   private readonly late = new Map<Noticed, ReturnType<typeof setTimeout>>();
   private readonly random: () => number;
   private current: NoticeState;
+  /** Since when. */
+  private since = Number.NEGATIVE_INFINITY;
+  private reported: NoticeState | undefined;
+  private missingReportedAt = Number.NEGATIVE_INFINITY;
   private client: SQL | undefined;
   private onProbe: (() => void) | undefined;
   private failures = 0;
@@ -155,9 +166,18 @@ export class NoticeListener {
   }
 
   private become(state: NoticeState, why: string | undefined): void {
-    const isNew = state !== this.current || (state === "polling" && this.failures === 0);
+    const now = (this.options.elapsed ?? (() => performance.now()))();
+    const wasSteady = this.current === "listening" && now - this.since >= STEADY_MS;
+    if (state !== this.current) this.since = now;
     this.current = state;
-    if (isNew) this.options.onState?.(state, why);
+    const isDue =
+      state === "polling"
+        ? wasSteady || now - this.missingReportedAt >= REPORT_MS
+        : this.reported !== "listening";
+    if (!isDue) return;
+    if (state === "polling") this.missingReportedAt = now;
+    this.reported = state;
+    this.options.onState?.(state, why);
   }
 
   private schedule(wait: number, work: () => Promise<void>): void {

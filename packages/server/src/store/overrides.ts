@@ -19,7 +19,16 @@ import {
   rowFromOverride,
   subjectText,
 } from "../overrides/record.ts";
-import { type AuditEntry, auditPage, insertAudit, lockAudit, type NewAuditEntry } from "./audit.ts";
+import {
+  type Actor,
+  type AuditEntry,
+  type AuditFilter,
+  auditPage,
+  insertAudit,
+  isInTrail,
+  lockAudit,
+  type NewAuditEntry,
+} from "./audit.ts";
 import { StoreError } from "./error.ts";
 import { NewestFirst, type Page, type PageRequest, ROWS_AT_ONCE, type Tables } from "./tables.ts";
 
@@ -77,7 +86,7 @@ export class OverrideStore {
    * gets the note and expiry; repeating it changes nothing.
    * @throws OverrideConflictError
    */
-  async put(wanted: readonly NewOverride[], actor: string): Promise<OverrideWrite[]> {
+  async put(wanted: readonly NewOverride[], by: Actor): Promise<OverrideWrite[]> {
     return this.change(async (tx) => {
       const inForce = await this.readInForce(tx);
       const bySubject = new Map(inForce.map((override) => [subjectText(override), override]));
@@ -104,7 +113,7 @@ export class OverrideStore {
           const before =
             outcome === "added" ? undefined : overrideJson(bySubject.get(subjectText(override))!);
           const action = `override-${outcome}` as const;
-          return [{ actor, action, subject: override.id, before, after: overrideJson(override) }];
+          return [{ ...by, action, subject: override.id, before, after: overrideJson(override) }];
         }),
         this.tables.now(),
       );
@@ -113,13 +122,13 @@ export class OverrideStore {
   }
 
   /** Ends an override. One that was removed before stays as it was. @returns undefined when there is none */
-  async remove(id: string, actor: string): Promise<Override | undefined> {
+  async remove(id: string, by: Actor): Promise<Override | undefined> {
     return this.change(async (tx) => {
       const before = await this.findIn(tx, id);
       if (before === undefined || before.removedAt !== undefined) return before;
       const after: Override = Object.freeze({ ...before, removedAt: this.tables.now() });
       await tx`UPDATE inkling_overrides SET removed_at = ${after.removedAt} WHERE id = ${id}`;
-      const entry = { actor, subject: id, before: overrideJson(before), after: overrideJson(after) };
+      const entry = { ...by, subject: id, before: overrideJson(before), after: overrideJson(after) };
       await insertAudit(tx, [{ ...entry, action: "override-removed" }], this.tables.now());
       return after;
     });
@@ -141,15 +150,19 @@ export class OverrideStore {
   }
 
   /** The audit trail, newest first. */
-  audit(request: PageRequest): Promise<Page<AuditEntry>> {
-    return this.tables.read((sql) => auditPage(sql, request));
+  audit(request: PageRequest, filter: AuditFilter = {}): Promise<Page<AuditEntry>> {
+    return this.tables.read((sql) => auditPage(sql, request, filter));
   }
 
-  /** Adds an entry about what this store does not hold. */
-  async record(entry: NewAuditEntry): Promise<void> {
+  /**
+   * Adds an entry about what this store does not hold.
+   * @param at epoch ms of its change (waiting-entries.ts): an entry that is there already is not added again
+   */
+  async record(entry: NewAuditEntry, at?: number): Promise<void> {
     await this.tables.write(async (tx) => {
       await lockAudit(tx);
-      await insertAudit(tx, [entry], this.tables.now());
+      if (at !== undefined && (await isInTrail(tx, entry, at))) return;
+      await insertAudit(tx, [entry], at ?? this.tables.now());
     }, true);
   }
 

@@ -21,7 +21,7 @@ import type { KeySource } from "../keys/key-loader.ts";
 import type { KeySnapshot } from "../keys/keyring.ts";
 import { hashToken, type KeyMode, newKeyToken, randomBase62, tokenHint } from "../keys/token.ts";
 import { AdminTokenStore } from "./admin-token.ts";
-import { type AuditAction, insertAudit, lockAudit } from "./audit.ts";
+import { type Actor, type AuditAction, insertAudit, lockAudit } from "./audit.ts";
 import { Database } from "./database.ts";
 import { DumpTables } from "./dump.ts";
 import { StoreError } from "./error.ts";
@@ -36,8 +36,8 @@ export { isSharedDatabase } from "./database.ts";
 const LOAD_TOKENS_MS = 30 * DAY_MS;
 /** Any number: what publishers of releases lock. */
 const PUBLISHER_LOCK = 0x696e6b70;
-/** The actor, where the caller names none. */
-const UNNAMED_ACTOR = "inkling";
+/** Where the caller names nobody. */
+const UNNAMED: Actor = { actor: "inkling", way: undefined };
 
 export interface StoreOptions {
   readonly now?: () => EpochMs;
@@ -140,7 +140,7 @@ export class Store implements KeySource {
   async createKey(
     wanted: NewKey,
     token = this.newToken(wanted.mode),
-    actor = UNNAMED_ACTOR,
+    by: Actor = UNNAMED,
   ): Promise<IssuedKey> {
     const key: Key = Object.freeze({
       ...wanted,
@@ -152,7 +152,7 @@ export class Store implements KeySource {
     await this.change(async (tx) => {
       await tx`INSERT INTO inkling_keys ${tx(rowFromKey(key))}`;
       await this.insertToken(tx, token, key.id);
-      await this.audit(tx, actor, "key-made", undefined, key);
+      await this.audit(tx, by, "key-made", undefined, key);
     });
     return { key, token };
   }
@@ -192,7 +192,7 @@ export class Store implements KeySource {
    * Changes what a key may do, within a second in every process. One that is so already stays as it is.
    * @returns undefined when there is no such key, or it is revoked
    */
-  async changeKey(id: string, change: KeyChange, actor = UNNAMED_ACTOR): Promise<Key | undefined> {
+  async changeKey(id: string, change: KeyChange, by: Actor = UNNAMED): Promise<Key | undefined> {
     return this.change(async (tx) => {
       const before = await this.readKeyById(tx, id);
       if (before === undefined || before.revokedAt !== undefined) return undefined;
@@ -201,19 +201,19 @@ export class Store implements KeySource {
       const { name, scopes, networks, rate, burst, quota, expires_at } = rowFromKey(after);
       await tx`UPDATE inkling_keys SET name = ${name}, scopes = ${scopes}, networks = ${networks}, rate = ${rate},
         burst = ${burst}, quota = ${quota}, expires_at = ${expires_at} WHERE id = ${id}`;
-      await this.audit(tx, actor, "key-changed", before, after);
+      await this.audit(tx, by, "key-changed", before, after);
       return after;
     });
   }
 
   /** Ends a key for good, within a second in every process. @returns the key; undefined when there is none */
-  async revokeKey(id: string, actor = UNNAMED_ACTOR): Promise<Key | undefined> {
+  async revokeKey(id: string, by: Actor = UNNAMED): Promise<Key | undefined> {
     return this.change(async (tx) => {
       const before = await this.readKeyById(tx, id);
       if (before === undefined || before.revokedAt !== undefined) return before;
       const after: Key = Object.freeze({ ...before, revokedAt: this.tables.now() });
       await tx`UPDATE inkling_keys SET revoked_at = ${after.revokedAt} WHERE id = ${id}`;
-      await this.audit(tx, actor, "key-revoked", before, after);
+      await this.audit(tx, by, "key-revoked", before, after);
       return after;
     });
   }
@@ -223,7 +223,7 @@ export class Store implements KeySource {
    * @param overlapUntil epoch ms until which its tokens of before stay valid
    * @returns undefined when there is no such key, or it is revoked
    */
-  async rotateKey(id: string, overlapUntil: number, actor = UNNAMED_ACTOR): Promise<IssuedKey | undefined> {
+  async rotateKey(id: string, overlapUntil: number, by: Actor = UNNAMED): Promise<IssuedKey | undefined> {
     return this.change(async (tx) => {
       const before = await this.readKeyById(tx, id);
       if (before === undefined || before.revokedAt !== undefined) return undefined;
@@ -234,7 +234,7 @@ export class Store implements KeySource {
       await this.insertToken(tx, token, id);
       await tx`UPDATE inkling_keys SET hint = ${hint} WHERE id = ${id}`;
       const after: Key = Object.freeze({ ...before, hint });
-      await this.audit(tx, actor, "key-rotated", before, after);
+      await this.audit(tx, by, "key-rotated", before, after);
       return { key: after, token };
     });
   }
@@ -280,7 +280,7 @@ export class Store implements KeySource {
   /** An entry of the audit trail, which never has a token. */
   private async audit(
     tx: TransactionSQL,
-    actor: string,
+    by: Actor,
     action: AuditAction,
     before: Key | undefined,
     after: Key,
@@ -289,7 +289,7 @@ export class Store implements KeySource {
     const json = (key: Key) => keyJson(key, at);
     await lockAudit(tx);
     const was = before === undefined ? undefined : json(before);
-    await insertAudit(tx, [{ actor, action, subject: after.id, before: was, after: json(after) }], at);
+    await insertAudit(tx, [{ ...by, action, subject: after.id, before: was, after: json(after) }], at);
   }
 
   private async readKeyById(tx: SQL, id: string): Promise<Key | undefined> {

@@ -34,6 +34,15 @@ const NO_FLAGS_LENGTH = REPUTATION_ANSWERS[0]!.length; // there are eight
 const DISPOSABLE = OVERRIDE_FLAGS.indexOf("disposable");
 
 const STATUSES = 600;
+/**
+ * Statuses and key kinds whose series exist from the start for each route of /v1: Prometheus' rate() takes no rise from a
+ * series that appears with its first request.
+ */
+const FROM_ZERO: Readonly<Record<Audience, readonly number[]>> = {
+  none: [401, 500, 503],
+  live: [200, 403, 429, 500, 503],
+  test: [],
+};
 /** Geolocation answers read exactly each second; beyond them one in SAMPLE is, and counts as SAMPLE. */
 const READ_A_SECOND = 100;
 const SAMPLE = 16;
@@ -162,26 +171,31 @@ export class Counts<Code extends string = string> {
     return (audience * this.layout.routes.length + route) * STATUSES;
   }
 
-  /** Counts of requests that are not zero. */
-  *requestRows(): Generator<{ route: string; status: string; audience: Audience; count: number }> {
+  /** Counts of requests that are not zero; `fromZero` adds the zeros that metrics begin with. */
+  *requestRows(
+    fromZero = false,
+  ): Generator<{ route: string; status: string; audience: Audience; count: number }> {
     for (const [a, audience] of AUDIENCES.entries()) {
       for (const [r, route] of this.layout.routes.entries()) {
         for (let status = 100; status < STATUSES; status++) {
           const count = this.requests[this.requestIndex(a, r) + status]!;
-          if (count > 0) yield { route, status: String(status), audience, count };
+          const isShown = fromZero && route.startsWith("/v1/") && FROM_ZERO[audience].includes(status);
+          if (count > 0 || isShown) yield { route, status: String(status), audience, count };
         }
       }
     }
   }
 
-  /** Counts of lookups that are not zero. */
-  *lookupRows(): Generator<{ lookup: Lookup; audience: Audience; kind: RequestKind; count: number }> {
+  /** Counts of lookups that are not zero; `fromZero` adds the zeros of live keys. */
+  *lookupRows(
+    fromZero = false,
+  ): Generator<{ lookup: Lookup; audience: Audience; kind: RequestKind; count: number }> {
     let i = 0;
     for (const lookup of LOOKUPS) {
       for (const audience of AUDIENCES) {
         for (const kind of REQUEST_KINDS) {
           const count = this.lookups[i++]!;
-          if (count > 0) yield { lookup, audience, kind, count };
+          if (count > 0 || (fromZero && audience === "live")) yield { lookup, audience, kind, count };
         }
       }
     }
@@ -211,7 +225,7 @@ export class Counts<Code extends string = string> {
     return buckets;
   }
 
-  /** For each route with requests: counts up to each bound, in all, and their sum. */
+  /** For each route of lookups, and each other route with requests: counts up to each bound, in all, and their sum. */
   *latencyRows(): Generator<{ route: string; upTo: readonly number[]; count: number; seconds: number }> {
     for (const [r, route] of this.layout.routes.entries()) {
       let count = 0;
@@ -219,7 +233,9 @@ export class Counts<Code extends string = string> {
         count += n;
         return count;
       });
-      if (count > 0) yield { route, upTo, count, seconds: this.seconds[r]! };
+      const { single, batch } = this.layout.lookupRoutes;
+      if (count > 0 || single.includes(route) || batch.includes(route))
+        yield { route, upTo, count, seconds: this.seconds[r]! };
     }
   }
 }

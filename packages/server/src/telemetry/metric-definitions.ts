@@ -130,7 +130,7 @@ export const DEFINITIONS: Readonly<Record<string, Definition>> = {
     help: "Requests answered, by route, status and kind of key; a stream when it has ended.",
     labels: ["route", "status", "key"],
     rows: ({ counts }) =>
-      Array.from(counts.requestRows(), ({ route, status, audience, count }) => [
+      Array.from(counts.requestRows(true), ({ route, status, audience, count }) => [
         { route, status, key: audience },
         count,
       ]),
@@ -139,7 +139,7 @@ export const DEFINITIONS: Readonly<Record<string, Definition>> = {
     help: "Values looked up, IP_ADDRESS_NOT_FOUND and 304 included, by kind, kind of key, and request: single, or batch.",
     labels: ["lookup", "key", "request"],
     rows: ({ counts }) =>
-      Array.from(counts.lookupRows(), ({ lookup, audience, kind, count }) => [
+      Array.from(counts.lookupRows(true), ({ lookup, audience, kind, count }) => [
         { lookup, key: audience, request: kind },
         count,
       ]),

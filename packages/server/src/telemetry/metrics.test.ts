@@ -119,8 +119,27 @@ describe("metrics", () => {
     ]) {
       expect(text).toContain(line);
     }
-    expect(text.filter((line) => line.startsWith("inkling_lookups_total"))).toHaveLength(4);
+    const lookups = text.filter((line) => line.startsWith("inkling_lookups_total") && !line.endsWith(" 0"));
+    expect(lookups).toHaveLength(4);
     expect(text.some((line) => line.startsWith('inkling_feed_age_seconds{feed="seed"}'))).toBe(false);
+  });
+
+  test("what alerts compare is 0 from the start: rate() takes no rise from a series that appears", () => {
+    const text = lines(source(undefined));
+    for (const line of [
+      'inkling_http_requests_total{route="/v1/ip-intel/reputation/{ip}",status="503",key="live"} 0',
+      'inkling_http_requests_total{route="/v1/ip-intel/reputation/{ip}",status="503",key="none"} 0',
+      'inkling_http_requests_total{route="/v1/user-intel/email",status="500",key="live"} 0',
+      'inkling_http_requests_total{route="/v1/ip-intel/geolocate/{ip}",status="429",key="live"} 0',
+      'inkling_http_requests_total{route="/v1/ip-intel/geolocate/{ip}",status="401",key="none"} 0',
+      'inkling_http_request_duration_seconds_bucket{le="+Inf",route="/v1/ip-intel/reputation/{ip}"} 0',
+      'inkling_lookups_total{lookup="email",key="live",request="batch"} 0',
+      "inkling_worker_restarts_total 0",
+      'inkling_problems_total{code="KEY_MISSING"} 0',
+    ])
+      expect(text).toContain(line);
+    const once = text.map((line) => line.replace(/ \S+$/, ""));
+    expect(once).toHaveLength(new Set(once).size);
   });
 
   test("checks of mail domains", async () => {
@@ -166,7 +185,9 @@ describe("metrics", () => {
   test("the histogram is cumulative and adds up", async () => {
     const counts = makeCounts();
     for (const ms of [0.001, 0.02, 0.02, 3, 10_000]) counts.recordAnswer(2, 200, "live", ms);
-    const text = lines(source(loaded, counts)).filter((line) => line.includes("duration_seconds"));
+    const text = lines(source(loaded, counts)).filter(
+      (line) => line.includes("duration_seconds") && line.includes(`route="${TEMPLATES[2]}"`),
+    );
     const bucket = (le: string) =>
       text
         .find((line) => line.includes(`le="${le}"`))

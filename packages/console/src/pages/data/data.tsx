@@ -5,7 +5,7 @@ import { ApiError, api } from "../../api.ts";
 import { Card, Notice, RelativeTime } from "../../components/basics.tsx";
 import { ConfirmButton } from "../../components/dialog.tsx";
 import { Loaded } from "../../components/loaded.tsx";
-import { formatDuration, formatExact } from "../../format.ts";
+import { formatAges, formatExact } from "../../format.ts";
 import { notify, type PageProps, useLoad } from "../../hooks.ts";
 import { FeedsCard } from "./feeds.tsx";
 import { ReleasesCard } from "./releases.tsx";
@@ -46,7 +46,7 @@ export function DataPage({ onRelease }: PageProps) {
         const use = (to: string) => change("POST", "data/rollback", { current, to });
         return (
           <>
-            <ReleaseCard overview={overview} feeds={feeds} change={change} reload={reload} />
+            <ReleaseCard overview={overview} change={change} reload={reload} />
             <FeedsCard feeds={feeds} />
             <ReleasesCard releases={releases} use={current === undefined ? undefined : use} />
           </>
@@ -58,7 +58,6 @@ export function DataPage({ onRelease }: PageProps) {
 
 interface ReleaseCardProps {
   readonly overview: DataOverview;
-  readonly feeds: readonly Feed[];
   /** Puts another release in use, or pins and unpins. */
   readonly change: (method: "POST" | "DELETE", path: string, body?: unknown) => Promise<void>;
   readonly reload: () => void;
@@ -72,21 +71,9 @@ const ROLL_BACK = [
 const PIN = ["Pin this release?", "Newer releases are kept, but not used until you unpin.", "Pin"] as const;
 const UNPIN = ["Unpin?", "The newest release is used again, and every later one.", "Unpin"] as const;
 
-/** Of each answer, the age of the oldest copy behind it. */
-function agesOf(feeds: readonly Feed[]): string {
-  const ages = ANSWERS.flatMap((answer) => {
-    const loaded = feeds.filter(({ sets, state }) => sets === answer && state === "loaded");
-    const known = loaded.flatMap(({ age_seconds }) => age_seconds ?? []);
-    return known.length === 0 ? [] : `${answer} ${formatDuration(Math.max(...known))}`;
-  });
-  return ages.join(", ");
-}
-
-const ANSWERS = ["geolocation", "is_abuser", "is_proxy", "is_tor_exit", "disposable"];
-
-function ReleaseCard({ overview, feeds, change, reload }: ReleaseCardProps) {
+function ReleaseCard({ overview, change, reload }: ReleaseCardProps) {
   const { release, pinned } = overview;
-  const ages = agesOf(feeds);
+  const ages = formatAges(overview.ages);
   const update = useUpdate(overview.update, reload);
   const body = { current: release?.name };
   const rollBack = () => change("POST", "data/rollback", body);

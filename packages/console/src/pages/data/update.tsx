@@ -28,7 +28,9 @@ export function useUpdate(loaded: Update | null, onEnd: () => void) {
       if (isUnfinished(update)) return;
       notify(
         describeUpdate(update),
-        update.last && ("problem" in update.last || update.last.held) ? "bad" : "good",
+        update.last && ("problem" in update.last || update.last.held || update.last.failed.length > 0)
+          ? "bad"
+          : "good",
       );
       onEnd();
     } catch (error) {
@@ -58,13 +60,22 @@ function describeUpdate(update: Update | null): string {
   const time = formatRelative(last.at);
   if ("problem" in last)
     return `The last update failed ${time}: ${last.problem}${last.hint ? ` (${last.hint})` : ""}`;
-  const { held, published } = last;
+  const { held, published, failed } = last;
   const what = held
     ? `the new release is held: ${held.why} (${held.hint})`
     : published
       ? "a new release"
       : "nothing new";
-  return `The last update ended ${time} after ${last.seconds.toFixed(1)} s: ${what}.`;
+  return `The last update ended ${time} after ${last.seconds.toFixed(1)} s: ${what}${describeFailed(failed)}.`;
+}
+
+const MOST_NAMED = 3;
+
+function describeFailed(failed: readonly string[]): string {
+  if (failed.length === 0) return "";
+  const more = failed.length > MOST_NAMED ? ` and ${failed.length - MOST_NAMED} more` : "";
+  const names = failed.slice(0, MOST_NAMED).join(", ");
+  return `; ${failed.length} ${failed.length === 1 ? "feed" : "feeds"} failed: ${names}${more}`;
 }
 
 export const UpdateText = ({ update, isAway, isPending }: UpdateState & { isPending: boolean }) => (

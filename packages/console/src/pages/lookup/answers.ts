@@ -19,3 +19,9 @@ export function lacksData(answer: Answer, gap: string): boolean {
   if (!(gap in FLAGS)) return isProblem(answer.geolocation);
   return !isProblem(answer.reputation) && isUnknown(answer.reputation, gap as Flag, [gap]);
 }
+
+/** Is the answer made of the data of this name? */
+export function readsData(answer: Answer, name: string): boolean {
+  if ("email" in answer) return name === "disposable";
+  return answer.kind !== "unknown" && name !== "disposable";
+}

@@ -6,9 +6,10 @@ import { ApiError, api } from "../../api.ts";
 import { Card } from "../../components/basics.tsx";
 import { Field } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
+import { formatAges } from "../../format.ts";
 import { messageOf, notify, type PageProps, useLoad } from "../../hooks.ts";
 import { AddressResult } from "./address.tsx";
-import { lacksData } from "./answers.ts";
+import { lacksData, readsData } from "./answers.ts";
 import { EmailResult } from "./email.tsx";
 import { describeFound, type Found, findTyped, findValues, MOST_TEXT, MOST_VALUES } from "./find-values.ts";
 import { NetworkResult } from "./network.tsx";
@@ -164,7 +165,8 @@ function Results({ values }: Found) {
     ) : null;
   return (
     <Loaded from={lookup} waiting="Looking up …" hint={hint}>
-      {({ answers, missing }) => {
+      {({ answers, missing, ages }) => {
+        const behind = ages.filter(({ answer: name }) => answers.some((answer) => readsData(answer, name)));
         const lacking = missing.filter((gap) => answers.some((answer) => lacksData(answer, gap)));
         const [answer] = answers.length === 1 ? answers : [];
         return (
@@ -175,6 +177,7 @@ function Results({ values }: Found) {
             ) : (
               <ResultList answers={answers} missing={missing} />
             )}
+            {behind.length > 0 && <p class="faint">Age of this data: {formatAges(behind)}.</p>}
           </>
         );
       }}

@@ -1,12 +1,12 @@
-// overrides.tsx: the overrides in force, searched and removed; and the audit trail.
+// overrides.tsx: the overrides in force, searched and removed.
 
-import type { AuditEntry, Override } from "@inkling/server/admin-answers";
+import type { Override } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
-import { api, listAll } from "../../api.ts";
-import { Card, Code, RelativeTime } from "../../components/basics.tsx";
+import { listAll } from "../../api.ts";
+import { Card } from "../../components/basics.tsx";
 import { TextField } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
-import { Table, TableCard, TwoLines } from "../../components/table.tsx";
+import { Table } from "../../components/table.tsx";
 import { formatCount } from "../../format.ts";
 import { useLoad } from "../../hooks.ts";
 import { AddCard } from "./add.tsx";
@@ -18,27 +18,18 @@ const MAX_SHOWN = 500;
 /** From this many on there is a search field. */
 const MIN_SEARCHED = 6;
 
-async function loadOverrides(signal: AbortSignal) {
-  const [overrides, { entries }] = await Promise.all([
-    listAll<Override>("overrides", "overrides", signal, MAX_OVERRIDES),
-    api<{ entries: AuditEntry[] }>("audit?limit=50", { signal }),
-  ]);
-  return { overrides, entries };
-}
-
 export function OverridesPage() {
-  const loading = useLoad(loadOverrides, []);
+  const loading = useLoad((signal) => listAll<Override>("overrides", "overrides", signal, MAX_OVERRIDES), []);
   const { reload } = loading;
   return (
     <Loaded from={loading}>
-      {({ overrides, entries }) => (
+      {(overrides) => (
         <>
           <ListCard overrides={overrides} reload={reload} />
           <div class="pair">
             <AddCard reload={reload} />
             <FilesCard reload={reload} />
           </div>
-          <AuditCard entries={entries} />
         </>
       )}
     </Loaded>
@@ -78,39 +69,3 @@ function ListCard({ overrides, reload }: { overrides: readonly Override[]; reloa
     </Card>
   );
 }
-
-const subjectOf = (entry: AuditEntry) => (
-  <TwoLines below={nameOf(entry)}>
-    <code>{entry.subject}</code>
-  </TwoLines>
-);
-
-const AuditCard = ({ entries }: { entries: readonly AuditEntry[] }) => (
-  <TableCard
-    caption="Audit trail"
-    rows={entries}
-    rowKey={({ sequence }) => sequence}
-    columns={[
-      ["When", ({ at }) => <RelativeTime iso={at} />],
-      ["Who", ({ actor }) => actor],
-      ["Action", ({ action }) => action.replaceAll("-", " ")],
-      ["Subject", subjectOf],
-      ["Details", detailsOf],
-    ]}
-    empty="No changes yet."
-  />
-);
-
-/** What people call it: the value of an override, the name of a key. */
-function nameOf({ before, after }: AuditEntry): string | undefined {
-  const row = (after ?? before) as { value?: unknown; name?: unknown } | null | undefined;
-  const name = row?.value ?? row?.name;
-  return typeof name === "string" ? name : undefined;
-}
-
-const detailsOf = ({ before, after }: AuditEntry) => (
-  <details>
-    <summary>before, after</summary>
-    <Code text={JSON.stringify({ before, after }, null, 2)} />
-  </details>
-);

@@ -4,7 +4,7 @@ import { type Answer, isLookup } from "../../lookup/pipeline.ts";
 import { JSON_TYPE, NO_STORE } from "../answer-headers.ts";
 import type { Exchange } from "../exchange.ts";
 import { EMAIL_PARAMETERS } from "../parameters.ts";
-import { type ApiContext, type ApiRoute, readPathValue } from "../route.ts";
+import { type ApiContext, type ApiRoute, readPathText } from "../route.ts";
 
 export const EMAIL_ROUTE: ApiRoute = {
   template: "/v1/user-intel/email/{email_address}",
@@ -14,7 +14,7 @@ export const EMAIL_ROUTE: ApiRoute = {
   parameters: EMAIL_PARAMETERS,
   lookup: "email",
   handle: (exchange, api, route) => {
-    const text = readPathValue(exchange, route);
+    const text = readPathText(exchange, route);
     if (typeof text !== "string") return api.responses.sendProblem(exchange, text);
     const answer = api.pipeline.answerEmail(text, exchange);
     return answer instanceof Promise

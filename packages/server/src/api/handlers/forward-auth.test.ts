@@ -180,7 +180,17 @@ describe("the visitor", () => {
     const key = { networks: [parsePrefix("127.0.0.0/8")!] };
     expect((await setUp({ key }).judge(CLEAN)).status).toBe(200);
     const visitors = { networks: [parsePrefix("81.2.69.0/24")!] };
-    expect((await setUp({ key: visitors }).judge(CLEAN)).code).toBe("SOURCE_NOT_ALLOWED");
+    const refused = await setUp({ key: visitors }).judge(CLEAN);
+    expect(refused.code).toBe("SOURCE_NOT_ALLOWED");
+    expect(refused.all).toContain("the address of the proxy that asks");
+  });
+
+  test("the networks of a key are those of the proxy that asks through another", async () => {
+    const key = { networks: [parsePrefix("127.0.0.2/32")!] };
+    expect((await setUp({ key }).judge(`${CLEAN}, 127.0.0.2`)).status).toBe(200);
+    expect((await setUp({ key }).judge(CLEAN)).code).toBe("SOURCE_NOT_ALLOWED");
+    // a visitor that claims to be that proxy
+    expect((await setUp({ key }).judge(`127.0.0.2, ${CLEAN}`)).code).toBe("SOURCE_NOT_ALLOWED");
   });
 });
 

@@ -5,7 +5,7 @@
 // src  https://dev.maxmind.com/geoip/docs/web-services/responses; docs/maxmind.md; engine/src/lookup/geoip2.ts
 
 import { bodyOf, type GeolocateAnswer, geoip2City, geoip2Country, geoip2Traits } from "@inkling/engine";
-import type { Problem, ProblemCode } from "../../http/problems.ts";
+import { type Problem, type ProblemCode, problem } from "../../http/problems.ts";
 import { isLookup, WANTS } from "../../lookup/pipeline.ts";
 import { IP_CACHE, NO_STORE } from "../answer-headers.ts";
 import type { Exchange } from "../exchange.ts";
@@ -30,6 +30,22 @@ export const MAXMIND_ROUTES = SERVICES.map((service): ApiRoute => {
     handle: (exchange, api, route) => answerAddress(exchange, api, service, route),
   };
 });
+
+/** Every path below /geoip/ that is not a service: MaxMind's SDKs read an error only in MaxMind's form. */
+const NO_SERVICE = problem(
+  "PATH_NOT_FOUND",
+  "Inkling offers /geoip/v2.1/country/ and /geoip/v2.1/city/, each with one IP address.",
+);
+
+export const NO_MAXMIND_SERVICE: Route = {
+  template: "none",
+  method: undefined,
+  isOpen: true,
+  sendProblem,
+  handle: (exchange, api) => sendProblem(exchange, api, NO_SERVICE),
+};
+
+export const MAXMIND_ROOT = "/geoip/";
 
 const decoder = new TextDecoder();
 
@@ -65,6 +81,7 @@ const THEIRS: Partial<Record<ProblemCode, readonly [code: string, status: number
   KEY_EXPIRED: ["AUTHORIZATION_INVALID", 401],
   SCOPE_REQUIRED: ["PERMISSION_REQUIRED", 402],
   SOURCE_NOT_ALLOWED: ["PERMISSION_REQUIRED", 402],
+  CALLER_UNKNOWN: ["PERMISSION_REQUIRED", 402],
   QUOTA_EXCEEDED: ["INSUFFICIENT_FUNDS", 402],
 };
 /** About another method than GET: as everywhere. */

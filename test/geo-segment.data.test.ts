@@ -1,8 +1,8 @@
 // MaxMind's test databases through all steps of geolocation: file -> places -> segment -> answer for an address.
 // Expected answers come from MaxMind's own source data; the mapping to our shape has a test of its own
-// (maxmind-places.test.ts).
+// (maxmind-places.data.test.ts).
 
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -21,7 +21,7 @@ import { readPlace } from "../packages/compiler/src/geo/read-place.ts";
 import { encodePlace } from "../packages/compiler/src/place/encode-place.ts";
 import { geoTable } from "../packages/compiler/src/segments/geo-table.ts";
 import { writeSegment } from "../packages/compiler/src/segments/segment-writer.ts";
-import { describeWith, VECTORS } from "./shared.ts";
+import { VECTORS } from "./data-folders.ts";
 
 interface Row {
   readonly network: Prefix;
@@ -60,7 +60,7 @@ function answerOf(segment: IpSegment, address: IpAddress): string {
 for (const name of ["GeoLite2-City-Test", "GeoIP2-City-Test"]) {
   const database = join(VECTORS, `maxmind-db/test-data/${name}.mmdb`);
   const sourceData = join(VECTORS, `maxmind-db/source-data/${name}.json`);
-  describeWith([database, sourceData], `${name} as a segment`, () => {
+  describe(`${name} as a segment`, () => {
     const source: Record<string, unknown>[] = JSON.parse(readFileSync(sourceData, "utf8"));
     const rows = source
       .flatMap((entry) => Object.entries(entry))

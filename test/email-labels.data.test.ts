@@ -1,10 +1,10 @@
 // No suggestion corrects a domain that receives mail: a list of free mail providers, and all universities.
 
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { suggestDomain } from "@inkling/engine";
-import { describeWith, MIRROR, VECTORS } from "./shared.ts";
+import { MIRROR, VECTORS } from "./data-folders.ts";
 
 const corrected = (domains: readonly string[]) =>
   domains.flatMap((domain) => {
@@ -12,7 +12,7 @@ const corrected = (domains: readonly string[]) =>
     return meant === undefined ? [] : [`${domain} -> ${meant}`];
   });
 
-describeWith([join(MIRROR, "free-mail.txt"), join(MIRROR, "relay-mail.txt")], "real mail domains", () => {
+describe("real mail domains", () => {
   test.each([
     ["free-mail.txt", 4_000],
     ["relay-mail.txt", 30],
@@ -23,7 +23,7 @@ describeWith([join(MIRROR, "free-mail.txt"), join(MIRROR, "relay-mail.txt")], "r
   });
 });
 
-describeWith([join(VECTORS, "guards/university_domains.json")], "universities", () => {
+describe("universities", () => {
   test("none is corrected", () => {
     const text = readFileSync(join(VECTORS, "guards/university_domains.json"), "utf8");
     const domains = [...new Set(text.match(/[a-z0-9.-]+\.[a-z]{2,}/g))];

@@ -1,14 +1,14 @@
 // The Public Suffix List's own test vectors, through our suffix walk.
 
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { toAsciiDomain, walkUp } from "@inkling/engine";
-import { describeWith, VECTORS } from "./shared.ts";
+import { VECTORS } from "./data-folders.ts";
 
 const file = join(VECTORS, "guards/test_psl.txt");
 
-describeWith([file], "test_psl.txt", () => {
+describe("test_psl.txt", () => {
   const lines = readFileSync(file, "utf8").split("\n");
   const rows = lines.flatMap((line) => {
     const match = /^checkPublicSuffix\((null|'[^']*'), (null|'[^']*')\);$/.exec(line);

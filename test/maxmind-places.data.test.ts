@@ -1,16 +1,16 @@
-// MaxMind's own source data against our answers: record -> place -> completion -> JSON. geo-segment.test.ts goes the
+// MaxMind's own source data against our answers: record -> place -> completion -> JSON. geo-segment.data.test.ts goes the
 // whole way, from the MMDB file to the answer for an address.
 //
 // The oracle maps the publisher's JSON to the contract's shape by itself and looks nothing up: it shares no code
 // with the reader or the encoder.
 
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readPlace } from "../packages/compiler/src/geo/read-place.ts";
 import { completePlace } from "../packages/compiler/src/place/complete-place.ts";
 import { encodePlace } from "../packages/compiler/src/place/encode-place.ts";
-import { describeWith, VECTORS } from "./shared.ts";
+import { VECTORS } from "./data-folders.ts";
 
 interface Named {
   readonly code?: string;
@@ -92,7 +92,7 @@ const DIFFERENCES = new Set([
 
 for (const name of ["GeoLite2-City-Test", "GeoIP2-City-Test"]) {
   const file = join(VECTORS, `maxmind-db/source-data/${name}.json`);
-  describeWith([file], `${name}, record by record`, () => {
+  describe(`${name}, record by record`, () => {
     const list: Record<string, Source>[] = JSON.parse(readFileSync(file, "utf8"));
     const records = list.flatMap((entry) => Object.entries(entry));
 

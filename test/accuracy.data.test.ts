@@ -1,13 +1,12 @@
 // The accuracy radius against independent locations: 492 proxies whose exits GeoLite2 has located.
 // docs/accuracy.md quotes the result.
 
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { IpSegment, parseIp, unwrapIpv4 } from "@inkling/engine";
 import { distanceKm } from "../packages/compiler/src/place/distance.ts";
-import { realRelease } from "./release.ts";
-import { describeWith, MIRROR } from "./shared.ts";
+import { MIRROR, mirrorRelease } from "./data-folders.ts";
 
 interface Proxy {
   readonly exit_ip: string;
@@ -28,7 +27,7 @@ interface Compared {
 const PROXIES = join(MIRROR, "monosans-proxies.json");
 
 async function geoSegment(): Promise<IpSegment> {
-  const dataDir = await realRelease();
+  const dataDir = await mirrorRelease();
   const name = readFileSync(join(dataDir, "current"), "utf8").trim();
   const release = JSON.parse(readFileSync(join(dataDir, "releases", `${name}.json`), "utf8"));
   const file = join(dataDir, "segments", `${release.segments.geo.sha256}.seg`);
@@ -52,7 +51,7 @@ const within = (list: readonly Compared[]) =>
   list.filter(({ radius, km }) => radius !== undefined && km <= radius).length / list.length;
 const median = (list: readonly number[]) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)]!;
 
-describeWith([PROXIES], "addresses that GeoLite2 has located", () => {
+describe("addresses that GeoLite2 has located", () => {
   const proxies: Proxy[] = JSON.parse(readFileSync(PROXIES, "utf8"));
 
   test("67 % ± 7 lie within their radius where the other has the city; docs/accuracy.md has the numbers", async () => {

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { formatPrefix, IpAddress, type Prefix, parseIp, prefixContains } from "@inkling/engine";
-import { describeWith, VECTORS } from "../../../../test/shared.ts";
+import { VECTORS } from "../../../../test/data-folders.ts";
 import { GeoSource } from "../geo/place-source.ts";
 import { MmdbDecoder } from "./decode.ts";
 import { Mmdb, MmdbError } from "./mmdb.ts";
@@ -71,7 +71,7 @@ function lastAddress({ address, bits }: Prefix): IpAddress {
   return last;
 }
 
-describeWith([good], "good files", () => {
+describe("good files", () => {
   const decoderNetworks = {
     4: ["0.0.0.0/32", "1.1.1.0/24", "2.2.0.0/16", "3.0.0.0/8", "4.5.6.7/32", "255.255.255.255/32"],
     6: ["1000::1234:0/112", "abcd::/64"],
@@ -188,7 +188,7 @@ describeWith([good], "good files", () => {
   });
 });
 
-describeWith([good, join(folder, "source-data")], "files against the source that they were made from", () => {
+describe("files against the source that they were made from", () => {
   const pairs = readdirSync(good)
     .filter((name) => name.endsWith("-Test.mmdb"))
     .map((name) => [name, name.replace("-Shield", "").replace(".mmdb", ".json")] as const)
@@ -273,7 +273,7 @@ function refusedBy(bytes: Uint8Array): [stage: Stage, why: string] {
   }
 }
 
-describeWith([good, bad], "broken files", () => {
+describe("broken files", () => {
   const paths = [
     ...readdirSync(bad, { recursive: true, encoding: "utf8" }).map((name) => join(bad, name)),
     ...readdirSync(good).map((name) => join(good, name)),

@@ -1,0 +1,111 @@
+// audit.ts: `inkling audit`: who changed what, when, and by which way; and `inkling override audit`, its older name.
+
+import {
+  AUDIT_ACTIONS,
+  type AuditEntry,
+  auditJson,
+  MAX_PAGE,
+  type OverrideJson,
+  storeWaiting,
+  WAYS,
+} from "@inkling/server";
+import { type Command, Option } from "commander";
+import { ignoreAway } from "../runtime/audited.ts";
+import { addAction, type Flags } from "../runtime/command.ts";
+import type { Context } from "../runtime/context.ts";
+import { withExistingStore } from "../runtime/keys.ts";
+import { usage } from "../runtime/put-overrides.ts";
+import { table } from "../terminal/terminal.ts";
+import { parseDuration } from "./keys.ts";
+
+const SETTINGS = ["dataDir"] as const;
+
+/** @param parent the program, or `override`, which had the command first */
+export function addAudit(parent: Command, context: Context): void {
+  const command = parent
+    .command("audit")
+    .description(
+      "who changed what, newest first: overrides, keys, feeds, data, settings, channel, admin token",
+    )
+    .addOption(new Option("--action <action>", "only this action").choices(AUDIT_ACTIONS))
+    .addOption(
+      new Option(
+        "--way <way>",
+        "only changes over the admin API, the console, the command line or settings",
+      ).choices(WAYS),
+    )
+    .option("--actor <name>", "only changes by this person or program")
+    .option("--subject <id>", "only changes of this key, override or feed")
+    .option("--since <time>", "only changes since 7d ago, 2027-01-31 or 2027-01-31T12:00:00Z")
+    .option("--limit <number>", "how many entries", "50")
+    .option("--json", "print JSON, with before and after")
+    .addHelpText(
+      "after",
+      `
+WAY is api, console, cli (this command line) or file (settings that a server read at a start or SIGHUP), and - in
+entries of versions that did not record it.
+
+Examples:
+  inkling audit
+  inkling audit --way cli --since 7d
+  inkling audit --subject key_3fK9mB2xQ7vR1tYz --json
+  inkling audit --action feed-disabled --limit 1000`,
+    );
+  addAction(command, context, SETTINGS, async ({ settings, flags }) => {
+    const limit = Number(flags.limit);
+    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_PAGE) {
+      throw usage(`--limit must be a whole number from 1 to ${MAX_PAGE}`, "for example --limit 100");
+    }
+    const { action, way, actor, subject } = flags;
+    const filter = { action, way, actor, subject, since: sinceOf(flags, Date.now()) };
+    const { items } = await withExistingStore(settings, async (store) => {
+      await storeWaiting(store.overrides, settings.dataDir).catch(ignoreAway);
+      return store.overrides.audit({ limit }, filter);
+    });
+    if (items.length === 0 && !flags.json) {
+      const isFiltered = Object.values(filter).some((value) => value !== undefined);
+      return context.terminal.err(`${isFiltered ? "No change matches." : "Nothing was changed yet."}\n`);
+    }
+    const head = ["WHEN", "WHO", "WAY", "WHAT", "ID", "ABOUT"];
+    return { json: items.map(auditJson), text: table([head, ...items.map(rowOf)]) };
+  });
+}
+
+const rowOf = ({ at, actor, way, action, subject, before, after }: AuditEntry) => [
+  new Date(at).toISOString(),
+  actor,
+  way ?? "-",
+  action,
+  subject,
+  aboutText(after ?? before),
+];
+
+/** A duration counts back from now. */
+function sinceOf({ since }: Flags, now: number): number | undefined {
+  if (since === undefined) return undefined;
+  const duration = parseDuration(since);
+  if (duration !== undefined) return now - duration;
+  const at = /^\d{4}-\d\d-\d\d/.test(since) ? Date.parse(since) : Number.NaN;
+  if (!Number.isNaN(at)) return at;
+  const problem = `--since must be a duration such as 7d, a date or a time: it is ${JSON.stringify(since.slice(0, 60))}`;
+  throw usage(problem, "for example --since 7d, or --since 2027-01-31");
+}
+
+const shortEffect = ({ kind, value, flag, verdict, mute }: OverrideJson) =>
+  `${shortValue({ kind, value })} ${flag === null ? `mute ${mute}` : `${flag}=${verdict}`}`;
+
+/** What people call the subject: an override's value, a key's name, the release in use; otherwise what is so now. */
+function aboutText(about: unknown): string {
+  if (typeof about !== "object" || about === null) return "";
+  if ("value" in about) return shortEffect(about as OverrideJson);
+  const { name, current } = about as { readonly name?: unknown; readonly current?: unknown };
+  if (name !== undefined || current !== undefined) return String(name ?? current ?? "");
+  return Object.entries(about)
+    .filter(([member]) => member !== "host")
+    .map(([member, value]) => `${member}=${typeof value === "object" ? JSON.stringify(value) : value}`)
+    .join(" ");
+}
+
+/** A hash has 64 characters: the first 12 identify it. */
+export const shortValue = ({ kind, value }: Pick<OverrideJson, "kind" | "value">) =>
+  kind === "email_hash" ? `email ${value.slice(0, 12)}…` : value;

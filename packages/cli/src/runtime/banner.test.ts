@@ -1,0 +1,47 @@
+import { expect, test } from "bun:test";
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { openServable } from "@inkling/release-store";
+import { smallRelease, temporaryFolder } from "../../../../test/release.ts";
+import { loadSettings } from "../config/settings.ts";
+import { makeStyle } from "../terminal/terminal.ts";
+import { banner } from "./banner.ts";
+import { type KeysOf, saveSecrets } from "./first-keys.ts";
+
+const dataDir = temporaryFolder();
+smallRelease(dataDir, 1);
+const { settings } = loadSettings({ flags: {}, env: {}, cwd: dataDir });
+const KEYS: KeysOf = {
+  made: { live: "ink_live_a", sandbox: "ink_test_b" },
+  live: 1,
+  sandbox: 1,
+  adminToken: "ink_admin_c",
+};
+const shown = (keys: KeysOf, keysFile: string | undefined) =>
+  banner({
+    ...{ settings, keys, keysFile, current: openServable(dataDir) },
+    ...{ version: "1.2.3", updates: false, style: makeStyle(false) },
+  });
+
+test("a terminal shows new keys and the admin token", () => {
+  const text = shown(KEYS, undefined);
+  for (const secret of ["ink_live_a", "ink_test_b", "ink_admin_c"]) expect(text).toContain(secret);
+});
+
+test("otherwise they are in a file for the owner alone, which is named", () => {
+  const path = saveSecrets(KEYS, dataDir)!;
+  expect(path).toBe(join(dataDir, "first-keys.txt"));
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(readFileSync(path, "utf8")).toEndWith(
+    "\n  live     ink_live_a\n  sandbox  ink_test_b\n  admin    ink_admin_c\n",
+  );
+  const text = shown(KEYS, path);
+  expect(text).toContain(path);
+  expect(text).not.toMatch(/ink_(live|test|admin)_\w/);
+});
+
+test("without new ones there is no file", () => {
+  const keys = { made: undefined, live: 2, sandbox: 1, adminToken: undefined };
+  expect(saveSecrets(keys, temporaryFolder())).toBeUndefined();
+  expect(shown(keys, undefined)).toContain("Keys in force: 2 live, 1 sandbox");
+});

@@ -1,0 +1,95 @@
+// What a release lacks: answers without data, answers of which a feed is missing, and feeds that brought no copy.
+
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { stateHeaders } from "@inkling/engine";
+import type { Feed } from "../catalog/feed.ts";
+import { FEEDS } from "../catalog/feeds.ts";
+import { type Build, build } from "./build.ts";
+
+const ANY = { least: 0, most: 1_000_000 };
+const feed = (id: string): Feed => {
+  const { optIn: _, ...row } = FEEDS.find((one) => one.id === id)!;
+  return { ...row, entries: ANY };
+};
+const withoutSeed = (id: string): Feed => {
+  const { seed: _, ...row } = feed(id);
+  return row;
+};
+/** A list of the mirror for each feed of these. */
+const LISTS: Readonly<Record<string, string>> = {
+  "tor-bulk-exits": "5.2.67.226\n",
+  "x4bnet-vpn-v4": "45.66.100.0/24\n",
+  "monosans-proxies": '[{"host":"45.66.101.7"}]',
+  "mullvad-servers": '{"timestamp":1790000000,"servers":[{"ips":["45.66.102.7"]}]}',
+  "ipsum-3": "45.66.103.7\n",
+};
+const VPN = ["x4bnet-vpn-v4", "monosans-proxies", "mullvad-servers", "surfshark-servers"];
+const NOW = new Date(1_790_000_000_000);
+
+let root: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "inkling-complete-"));
+  mkdirSync(join(root, "mirror"));
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+const buildWith = (feeds: readonly Feed[], lists: readonly string[]): Promise<Build> => {
+  for (const id of lists) writeFileSync(join(root, "mirror", `${id}.txt`), LISTS[id]!);
+  const request = { dataDir: join(root, "data"), mirror: join(root, "mirror"), fetch: false };
+  return build(
+    { ...request, onlyDue: false, accept: [], credentials: {} },
+    { now: () => NOW, emit: () => {}, chance: () => 0.5, feeds },
+  );
+};
+const headerOf = ({ release }: Build) =>
+  stateHeaders(release, release.feeds, NOW.getTime()).reputation.plain?.replace(/; age=.*/, "");
+
+test("all there", async () => {
+  const all = ["tor-bulk-exits", "x4bnet-vpn-v4", "monosans-proxies", "mullvad-servers", "ipsum-3"];
+  const made = await buildWith(all.map(feed), all);
+  expect(made).toMatchObject({ refused: [], unreached: [], missing: [] });
+  expect([made.release.missing, made.release.partial]).toEqual([["geolocation", "disposable"], []]);
+  expect(headerOf(made)).toBe("complete");
+});
+
+test("a flag is incomplete without any feed that could set it, also one that only adds to others", async () => {
+  const lists = ["x4bnet-vpn-v4", "monosans-proxies", "tor-bulk-exits", "ipsum-3"];
+  const made = await buildWith([...VPN, "tor-bulk-exits", "ipsum-3"].map(feed), lists);
+  expect(made.release.partial).toEqual([
+    { answer: "is_proxy", why: "without mullvad-servers, surfshark-servers" },
+  ]);
+  expect(headerOf(made)).toBe('partial; incomplete="is_proxy"');
+  expect(made.missing).toEqual(["mullvad-servers", "surfshark-servers"]);
+});
+
+test("a database of several labels is a source of Tor exits, too", async () => {
+  const made = await buildWith(
+    ["x4bnet-vpn-v4", "tor-bulk-exits", "ipsum-3", "geoip2-anonymous-ip"].map(feed),
+    ["x4bnet-vpn-v4", "tor-bulk-exits", "ipsum-3"],
+  );
+  expect(made.release.partial.map(({ answer }) => answer)).toEqual(["is_proxy", "is_tor_exit"]);
+});
+
+test("without its main feeds a flag is missing for those who rely on it, and incomplete where a list sets it", async () => {
+  const made = await buildWith([...VPN, "tor-bulk-exits", "ipsum-3"].map(feed), [
+    "mullvad-servers",
+    "tor-bulk-exits",
+  ]);
+  expect(made.release.missing).toEqual(["geolocation", "is_abuser", "is_proxy", "disposable"]);
+  expect(made.release.partial).toEqual([]);
+  expect(headerOf(made)).toBe('partial; missing="is_abuser"; incomplete="is_proxy"');
+});
+
+test("a feed that only a mirror can have is not missing; an expired one is", async () => {
+  const places = ["microsoft-geofeed", "starlink-geofeed"].map(withoutSeed);
+  writeFileSync(
+    join(root, "mirror", "tor-onionoo.json"),
+    '{"relays_published":"2026-01-01 00:00:00","relays":[]}',
+  );
+  const made = await buildWith([feed("tor-bulk-exits"), feed("tor-onionoo"), ...places], ["tor-bulk-exits"]);
+  expect(made.missing).toEqual(["tor-onionoo", "starlink-geofeed"]);
+  expect(made.release.partial).toEqual([{ answer: "is_tor_exit", why: "without tor-onionoo" }]);
+});

@@ -1,0 +1,693 @@
+// audit.test.ts: every command and every admin operation is one that reads, or one that leaves exactly one entry in the
+// audit trail: who, which way, before, after. A new one that is in neither list fails the first tests.
+
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { currentName, pin, pinnedName, releaseNames } from "@inkling/release-store";
+import type { Command } from "commander";
+import { userName } from "../packages/cli/src/config/user.ts";
+import { runHere } from "../packages/cli/src/program.testing.ts";
+import { makeProgram } from "../packages/cli/src/program.ts";
+import { makeStyle } from "../packages/cli/src/terminal/terminal.ts";
+import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
+import { OPERATIONS } from "../packages/server/src/admin/operations.ts";
+import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
+import { type AuditEntry, auditJson } from "../packages/server/src/store/audit.ts";
+import { openStore, type Store } from "../packages/server/src/store/store.ts";
+import { type AdminTest, adminServer, closeAdminServers } from "./admin-server.ts";
+import { fetch } from "./checked-fetch.ts";
+import { makeMirror } from "./made-mirror.ts";
+import { freePort } from "./ports.ts";
+import { smallRelease, temporaryFolder } from "./release.ts";
+
+setDefaultTimeout(120_000);
+afterAll(closeAdminServers);
+
+const ADA = { actor: "ada", way: "cli" } as const;
+const FLAG = { flag: "is_tor_exit", verdict: false, note: "our office" } as const;
+const FEED = "disposable-email-domains";
+
+/** What an entry says beside who, when and by which way. */
+interface Expected {
+  readonly action: string;
+  readonly subject: unknown;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+/** A data folder of its own, with the database in it. */
+class Host {
+  readonly dataDir = join(temporaryFolder(), "data");
+  readonly env: Record<string, string> = { INKLING_DATA_DIR: this.dataDir };
+
+  constructor() {
+    mkdirSync(this.dataDir);
+    // Builds take milliseconds with one feed.
+    const disabled = FEEDS.filter(({ id, optIn }) => optIn === undefined && id !== FEED).map(({ id }) => id);
+    writeFileSync(this.path("feeds.json"), JSON.stringify({ enabled: [], disabled }));
+  }
+
+  path(name: string): string {
+    return join(this.dataDir, name);
+  }
+
+  run(...args: string[]) {
+    return runHere(args, { env: this.env, cwd: this.dataDir });
+  }
+
+  async withStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
+    const store = await openStore(`sqlite://${this.path("inkling.db")}`);
+    try {
+      return await work(store);
+    } finally {
+      await store.close();
+    }
+  }
+
+  /** Oldest first. */
+  trail(): Promise<AuditEntry[]> {
+    return this.withStore(async ({ overrides }) =>
+      (await overrides.audit({ limit: 100 })).items.toReversed(),
+    );
+  }
+
+  releases(): [current: string, before: string] {
+    for (const n of [1, 2]) smallRelease(this.dataDir, n);
+    const [current, before] = releaseNames(this.dataDir);
+    return [current!, before!];
+  }
+
+  makeKey() {
+    return this.withStore(async (store) => {
+      const { key } = await store.createKey(parseNewKey({ name: "shop" }, Date.now()), undefined, ADA);
+      return key.id;
+    });
+  }
+
+  async addOverride(): Promise<string> {
+    const args = ["override", "add", "81.2.69.142", "--flag", "is_tor_exit=false", "--note", "x", "--json"];
+    return JSON.parse((await this.run(...args)).out).id;
+  }
+
+  async makeChannel(): Promise<[current: string, before: string]> {
+    this.env.INKLING_CHANNEL = join(this.dataDir, "channel");
+    this.env.INKLING_CHANNEL_SIGNING_KEY = this.path("channel-key.pem");
+    expect((await this.run("channel", "init")).code).toBe(0);
+    return this.releases();
+  }
+
+  mirror(): string {
+    makeMirror(join(this.dataDir, "mirror"));
+    return join(this.dataDir, "mirror");
+  }
+}
+
+/** Prepares a host. @returns the command line, and its entry */
+type Case = (host: Host) => Promise<readonly [args: readonly string[], expected: Expected]>;
+
+const here = (after: object) => ({ ...after, host: hostname() });
+const keyWith = (members: object) => expect.objectContaining({ name: "shop", ...members });
+
+/** Changes that are proved here, each by at least one command line. */
+const AUDITED: Readonly<Record<string, readonly Case[]>> = {
+  "keys create": [
+    async () => [
+      ["keys", "create", "--name", "shop", "--rate", "5"],
+      {
+        action: "key-made",
+        subject: expect.stringMatching(/^key_/),
+        before: null,
+        after: keyWith({ rate: 5 }),
+      },
+    ],
+  ],
+  "keys revoke": [
+    async (host) => {
+      const id = await host.makeKey();
+      const [before, after] = [keyWith({ revoked_at: null }), keyWith({ revoked_at: expect.any(String) })];
+      return [["keys", "revoke", id], { action: "key-revoked", subject: id, before, after }];
+    },
+  ],
+  "keys rotate": [
+    async (host) => {
+      const id = await host.makeKey();
+      const key = keyWith({ hint: expect.any(String) });
+      return [["keys", "rotate", id], { action: "key-rotated", subject: id, before: key, after: key }];
+    },
+  ],
+  "admin token rotate": [
+    async (host) => {
+      await host.withStore((store) => store.adminToken.create(ADA));
+      const token = { created_at: expect.any(String) };
+      const subject = "admin token";
+      return [
+        ["admin", "token", "rotate"],
+        { action: "admin-token-made", subject, before: token, after: token },
+      ];
+    },
+  ],
+  "override add": [
+    async () => [
+      ["override", "add", "81.2.69.142", "--flag", "is_tor_exit=false", "--note", "our office"],
+      {
+        action: "override-added",
+        subject: expect.stringMatching(/^ovr_/),
+        before: null,
+        after: expect.objectContaining(FLAG),
+      },
+    ],
+    async (host) => {
+      const subject = await host.addOverride();
+      const [before, after] = ["x", "new"].map((note) => expect.objectContaining({ note }));
+      return [
+        ["override", "add", "81.2.69.142", "--flag", "is_tor_exit=false", "--note", "new"],
+        { action: "override-changed", subject, before, after },
+      ];
+    },
+  ],
+  "override remove": [
+    async (host) => {
+      const id = await host.addOverride();
+      const [before, after] = [null, expect.any(String)].map((removed_at) =>
+        expect.objectContaining({ removed_at }),
+      );
+      return [["override", "remove", id], { action: "override-removed", subject: id, before, after }];
+    },
+  ],
+  "override import": [
+    async (host) => {
+      const overrides = [{ value: "81.2.69.142", ...FLAG }];
+      const file = { format: "inkling-overrides", version: 1, overrides };
+      writeFileSync(host.path("overrides-to-import.json"), JSON.stringify(file));
+      return [
+        ["override", "import", host.path("overrides-to-import.json")],
+        {
+          action: "override-added",
+          subject: expect.stringMatching(/^ovr_/),
+          before: null,
+          after: expect.objectContaining(FLAG),
+        },
+      ];
+    },
+  ],
+  "feeds enable": [
+    async () => [
+      ["feeds", "enable", "dshield", "--yes"],
+      { action: "feed-enabled", subject: "dshield", before: { on: false }, after: here({ on: true }) },
+    ],
+  ],
+  "feeds disable": [
+    async () => [
+      ["feeds", "disable", FEED],
+      { action: "feed-disabled", subject: FEED, before: { on: true }, after: here({ on: false }) },
+    ],
+  ],
+  "data update": [
+    async (host) => [
+      ["data", "update", "--mirror", host.mirror()],
+      {
+        action: "data-update-asked",
+        subject: "data",
+        before: { current: null },
+        after: here({ requested: "all feeds" }),
+      },
+    ],
+    async (host) => {
+      const [current] = host.releases();
+      return [
+        ["data", "update", "--mirror", host.mirror(), "--accept", FEED],
+        {
+          action: "data-accepted",
+          subject: FEED,
+          before: { current, waits: null },
+          after: here({ accepted: true }),
+        },
+      ];
+    },
+    async (host) => {
+      const mirror = host.mirror();
+      expect((await host.run("data", "update", "--mirror", mirror)).code).toBe(0);
+      const path = host.path("feeds/report.json");
+      const report = JSON.parse(readFileSync(path, "utf8"));
+      const held = { id: "0".repeat(12), at: "2026-06-01T00:00:00.000Z", why: "too many" };
+      writeFileSync(path, JSON.stringify({ ...report, held }));
+      return [
+        ["data", "update", "--mirror", mirror, "--accept", "release"],
+        {
+          action: "data-accepted",
+          subject: "release",
+          before: { current: currentName(host.dataDir), waits: "too many" },
+          after: here({ accepted: true }),
+        },
+      ];
+    },
+  ],
+  "data rollback": [
+    async (host) => {
+      const [current, before] = host.releases();
+      return [
+        ["data", "rollback"],
+        {
+          action: "release-rolled-back",
+          subject: "data",
+          before: { current, pinned: null },
+          after: here({ current: before, pinned: before }),
+        },
+      ];
+    },
+    async (host) => {
+      const [current] = host.releases();
+      return [
+        ["data", "rollback", current],
+        {
+          action: "release-pinned",
+          subject: "data",
+          before: { current, pinned: null },
+          after: here({ current, pinned: current }),
+        },
+      ];
+    },
+  ],
+  "data unpin": [
+    async (host) => {
+      const [current, before] = host.releases();
+      pin(host.dataDir, before);
+      return [
+        ["data", "unpin"],
+        {
+          action: "release-unpinned",
+          subject: "data",
+          before: { current: before, pinned: before },
+          after: here({ current, pinned: null }),
+        },
+      ];
+    },
+  ],
+  "channel publish": [
+    async (host) => {
+      const [current] = await host.makeChannel();
+      return [
+        ["channel", "publish"],
+        {
+          action: "channel-published",
+          subject: "stable",
+          before: null,
+          after: here({ version: expect.any(Number), release: current, percent: 100 }),
+        },
+      ];
+    },
+  ],
+  "channel promote": [
+    async (host) => {
+      const [current, before] = await host.makeChannel();
+      expect((await host.run("channel", "publish", before)).code).toBe(0);
+      expect((await host.run("channel", "publish", "--percent", "10")).code).toBe(0);
+      const at = (percent: number) => ({ version: expect.any(Number), release: current, percent });
+      return [
+        ["channel", "promote", "--percent", "50"],
+        { action: "channel-promoted", subject: "stable", before: at(10), after: here(at(50)) },
+      ];
+    },
+  ],
+  "channel rollback": [
+    async (host) => {
+      const [current, before] = await host.makeChannel();
+      for (const name of [before, current]) expect((await host.run("channel", "publish", name)).code).toBe(0);
+      const of = (release: string) => ({ version: expect.any(Number), release, percent: 100 });
+      return [
+        ["channel", "rollback"],
+        { action: "channel-rolled-back", subject: "stable", before: of(current), after: here(of(before)) },
+      ];
+    },
+  ],
+  restore: [
+    async () => {
+      const other = new Host();
+      await other.makeKey();
+      expect((await other.run("backup", "saved.backup")).code).toBe(0);
+      const rows = (n: number) => expect.objectContaining({ inkling_keys: n });
+      return [
+        ["restore", other.path("saved.backup"), "--force"],
+        {
+          action: "database-restored",
+          subject: "database",
+          before: { rows: rows(0) },
+          after: expect.objectContaining({ rows: rows(1) }),
+        },
+      ];
+    },
+  ],
+};
+
+/** Changes with a test elsewhere. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  up: "below: the keys of a first start; settings as of serve",
+  serve: "test/reload.test.ts: settings at SIGHUP and at a start",
+  build: "settings as of serve; what it publishes is no operator's change",
+};
+
+const READS = [
+  "audit",
+  "backup",
+  "channel init",
+  "channel status",
+  "completion",
+  "config",
+  "data status",
+  "data verify",
+  "doctor",
+  "enrich",
+  ...["clickhouse", "csv", "haproxy", "ipset", "mmdb", "nftables", "nginx", "parquet"].map(
+    (format) => `export ${format}`,
+  ),
+  "feeds export-mirror",
+  "feeds list",
+  "grep",
+  "health",
+  "hosts",
+  "keys list",
+  "lookup email",
+  "lookup geolocate",
+  "lookup reputation",
+  "override audit",
+  "override export",
+  "override list",
+];
+
+test("every command reads, or is one of those that leave an entry", async () => {
+  const program = await makeProgram({
+    terminal: { out: () => {}, err: () => {}, live: false, columns: 80, style: makeStyle(false) },
+    env: {},
+    cwd: "/",
+    version: "0.0.0",
+    stopper: { signal: new AbortController().signal, onHangUp: () => {}, release: () => {} },
+    ending: { exitCode: 0 },
+  });
+  const leaves = (command: Command, path: string): string[] =>
+    command.commands.length === 0
+      ? [path]
+      : command.commands.flatMap((inner) => leaves(inner, `${path} ${inner.name()}`.trim()));
+  const known = [...READS, ...Object.keys(AUDITED), ...Object.keys(ELSEWHERE)];
+  expect(leaves(program, "").sort()).toEqual(known.sort());
+});
+
+describe.each(Object.entries(AUDITED))("inkling %s", (_, cases) => {
+  test.each(cases.map((prepare, i) => [i + 1, prepare] as const))(
+    "leaves one entry (%i)",
+    async (_, prepare) => {
+      const host = new Host();
+      const [args, expected] = await prepare(host);
+      const known = new Set((await host.trail()).map(({ sequence }) => sequence));
+      const ran = await host.run(...args);
+      expect([ran.err, ran.code]).toEqual([ran.err, 0]);
+      const trail = await host.trail();
+      // A restored trail is the backup's.
+      const added = args[0] === "restore" ? trail.slice(-1) : trail.filter((it) => !known.has(it.sequence));
+      expect(added.map(auditJson)).toEqual([
+        {
+          sequence: expect.any(Number),
+          at: expect.any(String),
+          actor: userName(),
+          way: "cli",
+          ...expected,
+        } as never,
+      ]);
+    },
+  );
+});
+
+test("what is so already leaves no entry", async () => {
+  const host = new Host();
+  const [current] = host.releases();
+  pin(host.dataDir, current);
+  const id = await host.makeKey();
+  const override = await host.addOverride();
+  for (const line of [`keys revoke ${id}`, `override remove ${override}`]) await host.run(...line.split(" "));
+  const before = await host.trail();
+  expect(before).toHaveLength(4);
+  for (const line of [
+    "feeds disable dshield",
+    `feeds enable ${FEED}`,
+    `data rollback ${current}`,
+    `keys revoke ${id}`,
+    `override remove ${override}`,
+  ])
+    expect([line, (await host.run(...line.split(" "))).code]).toEqual([line, 0]);
+  expect(await host.trail()).toEqual(before);
+});
+
+test("the keys and the token of a first start have entries", async () => {
+  const host = new Host();
+  smallRelease(host.dataDir, 1);
+  writeFileSync(
+    host.path("feeds.json"),
+    JSON.stringify({ enabled: [], disabled: FEEDS.filter(({ optIn }) => !optIn).map(({ id }) => id) }),
+  );
+  const stop = new AbortController();
+  const [port, adminPort] = [await freePort(), await freePort()];
+  const env = { ...host.env, INKLING_OFFLINE: "1", INKLING_WORKERS: "1" };
+  const ports = ["--port", String(port), "--admin-port", String(adminPort)];
+  const ran = runHere(["up", ...ports], { env, cwd: host.dataDir, signal: stop.signal });
+  for (;;) {
+    const response = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
+    await response?.arrayBuffer();
+    if (response?.ok) break;
+    await Bun.sleep(20);
+  }
+  stop.abort();
+  await ran;
+  expect((await host.trail()).map(({ actor, way, action }) => `${actor} ${way} ${action}`)).toEqual([
+    "inkling up cli key-made",
+    "inkling up cli key-made",
+    "inkling up cli admin-token-made",
+  ]);
+});
+
+describe("without a database that answers", () => {
+  const AWAY = "postgres://inkling@127.0.0.1:9/inkling";
+
+  test("a change is made, its entry waits, and the next command stores it with the time of the change", async () => {
+    const host = new Host();
+    const [, before] = host.releases();
+    const from = Date.now();
+    const ran = await runHere(["data", "rollback"], {
+      env: { ...host.env, INKLING_DATABASE_URL: AWAY },
+      cwd: host.dataDir,
+    });
+    expect([ran.code, currentName(host.dataDir), pinnedName(host.dataDir)]).toEqual([0, before, before]);
+    expect(ran.err).toMatch(/warning: the audit entry waits in .* for the database: postgres:\/\/inkling@/);
+    const made = Date.now();
+    expect((await host.run("feeds", "disable", FEED)).code).toBe(0);
+    const trail = await host.trail();
+    expect(trail.map(({ action }) => action)).toEqual(["release-rolled-back", "feed-disabled"]);
+    expect(trail[0]!.at).toBeWithin(from, made + 1);
+  });
+
+  test("and nothing that can be kept, nothing is changed", async () => {
+    const host = new Host();
+    const before = readFileSync(host.path("feeds.json"), "utf8");
+    writeFileSync(host.path("audit-waiting"), "a file is in the way");
+    const ran = await runHere(["feeds", "disable", FEED], {
+      env: { ...host.env, INKLING_DATABASE_URL: AWAY },
+      cwd: host.dataDir,
+    });
+    expect([ran.code, readFileSync(host.path("feeds.json"), "utf8")]).toEqual([1, before]);
+    expect(ran.err).toMatch(/audit-waiting is not a folder\nhint: /);
+  });
+});
+
+test("inkling audit: filters, JSON, its older name, wrong values", async () => {
+  const host = new Host();
+  const id = await host.makeKey();
+  await host.run("feeds", "disable", FEED);
+  const actions = async (...args: string[]) =>
+    JSON.parse((await host.run("audit", "--json", ...args)).out).map(
+      ({ action }: { action: string }) => action,
+    );
+  expect(await actions()).toEqual(["feed-disabled", "key-made"]);
+  expect(await actions("--actor", "ada")).toEqual(["key-made"]);
+  expect(await actions("--subject", id)).toEqual(["key-made"]);
+  expect(await actions("--action", "feed-disabled")).toEqual(["feed-disabled"]);
+  expect(await actions("--way", "cli", "--since", "1h")).toEqual(["feed-disabled", "key-made"]);
+  expect(await actions("--since", "2999-01-01")).toEqual([]);
+  expect(await actions("--limit", "1")).toEqual(["feed-disabled"]);
+  expect((await host.run("override", "audit")).out).toBe((await host.run("audit")).out);
+  expect((await host.run("audit", "--way", "api")).err).toBe("No change matches.\n");
+  for (const [flag, value] of [
+    ["--way", "phone"],
+    ["--action", "deleted"],
+    ["--since", "yesterday"],
+    ["--limit", "0"],
+  ] as const) {
+    expect([flag, (await host.run("audit", flag, value)).code]).toEqual([flag, 2]);
+  }
+});
+
+describe("the admin API", () => {
+  /** A request, and its entry. */
+  type Request = readonly [path: string, body: unknown, expected: Expected];
+  type Prepare = (it: AdminTest & { readonly host: Host }) => Promise<Request>;
+
+  const makeKey = async ({ store }: AdminTest) =>
+    (await store.createKey(parseNewKey({ name: "shop" }, Date.now()), undefined, ADA)).key.id;
+  const addOverride = async ({ ask }: AdminTest) =>
+    (await ask("POST", "overrides", { value: "81.2.69.142", ...FLAG })).document.id as string;
+  const OVERRIDE: Pick<Expected, "subject" | "before" | "after"> = {
+    subject: expect.stringMatching(/^ovr_/),
+    before: null,
+    after: expect.objectContaining(FLAG),
+  };
+
+  const CHANGES: Readonly<Record<string, Prepare>> = {
+    update_now: async ({ host }) => {
+      const current = currentName(host.dataDir);
+      const after = here({ requested: "all feeds" });
+      return [
+        "data/update",
+        undefined,
+        { action: "data-update-asked", subject: "data", before: { current }, after },
+      ];
+    },
+    roll_back: async ({ host }) => {
+      const [current, to] = releaseNames(host.dataDir);
+      return [
+        "data/rollback",
+        { current },
+        {
+          action: "release-rolled-back",
+          subject: "data",
+          before: { current, pinned: null },
+          after: here({ current: to, pinned: to }),
+        },
+      ];
+    },
+    pin: async ({ host }) => {
+      const current = currentName(host.dataDir);
+      return [
+        "data/pin",
+        { current },
+        {
+          action: "release-pinned",
+          subject: "data",
+          before: { current, pinned: null },
+          after: here({ current, pinned: current }),
+        },
+      ];
+    },
+    unpin: async ({ host }) => {
+      const [current, pinned] = releaseNames(host.dataDir);
+      pin(host.dataDir, pinned!);
+      return [
+        "data/pin",
+        undefined,
+        {
+          action: "release-unpinned",
+          subject: "data",
+          before: { current: pinned, pinned },
+          after: here({ current, pinned: null }),
+        },
+      ];
+    },
+    make_key: async () => [
+      "keys",
+      { name: "shop" },
+      { action: "key-made", subject: expect.stringMatching(/^key_/), before: null, after: keyWith({}) },
+    ],
+    change_key: async (it) => {
+      const id = await makeKey(it);
+      const [before, after] = [keyWith({ rate: null }), keyWith({ rate: 5 })];
+      return [`keys/${id}`, { rate: 5 }, { action: "key-changed", subject: id, before, after }];
+    },
+    revoke_key: async (it) => {
+      const id = await makeKey(it);
+      const [before, after] = [keyWith({ revoked_at: null }), keyWith({ revoked_at: expect.any(String) })];
+      return [`keys/${id}`, undefined, { action: "key-revoked", subject: id, before, after }];
+    },
+    rotate_key: async (it) => {
+      const id = await makeKey(it);
+      return [
+        `keys/${id}/rotate`,
+        {},
+        { action: "key-rotated", subject: id, before: keyWith({}), after: keyWith({}) },
+      ];
+    },
+    put_override: async () => [
+      "overrides",
+      { value: "81.2.69.142", ...FLAG },
+      { action: "override-added", ...OVERRIDE },
+    ],
+    import_overrides: async () => [
+      "overrides/import",
+      { format: "inkling-overrides", version: 1, overrides: [{ value: "81.2.69.142", ...FLAG }] },
+      { action: "override-added", ...OVERRIDE },
+    ],
+    remove_override: async (it) => {
+      const id = await addOverride(it);
+      const [before, after] = [null, expect.any(String)].map((removed_at) =>
+        expect.objectContaining({ removed_at }),
+      );
+      return [`overrides/${id}`, undefined, { action: "override-removed", subject: id, before, after }];
+    },
+  };
+  /** They change nothing that answers or lets anybody in: whoever logs in has the token. */
+  const HARMLESS = ["log_in", "log_out", "look_up"];
+
+  test("every operation reads, or is one of those that leave an entry", () => {
+    const changing = OPERATIONS.filter(({ method }) => method !== "GET").map(({ id }) => id);
+    expect(changing.sort()).toEqual([...HARMLESS, ...Object.keys(CHANGES)].sort());
+  });
+
+  describe.each(["api", "console"])("way %s", (way) => {
+    test.each(Object.entries(CHANGES))("%s leaves one entry", async (id, prepare) => {
+      const host = new Host();
+      const [current] = host.releases();
+      let isRequested = false;
+      const it = await adminServer({
+        dataDir: host.dataDir,
+        releases: {
+          current: { name: current } as never,
+          check: async () => {},
+          verify: async () => ({}) as never,
+        },
+        actions: {
+          feeds: [],
+          update: () => ({ running: false, asked: isRequested, last: null }),
+          isRequested: () => isRequested,
+          updateNow: () => {
+            isRequested = true;
+            return true;
+          },
+        },
+      });
+      const [path, body, expected] = await prepare({ ...it, host });
+      const { sequence } = (await it.store.overrides.audit({ limit: 1 })).items[0]!;
+      const { method } = OPERATIONS.find((operation) => operation.id === id)!;
+      const answer = await it.ask(method, path, body, await headersOf(it, way));
+      expect([answer.code, answer.status < 300]).toEqual([answer.code, true]);
+      const { items } = await it.store.overrides.audit({ limit: 100 });
+      const added = items.filter((entry) => entry.sequence > sequence);
+      expect(added.map(auditJson)).toEqual([
+        { sequence: sequence + 1, at: expect.any(String), actor: "bob", way, ...expected } as never,
+      ]);
+    });
+  });
+
+  async function headersOf({ ask, token }: AdminTest, way: string): Promise<Record<string, string>> {
+    if (way === "api") return { "Inkling-Author": "bob" };
+    const { headers, document } = await ask(
+      "POST",
+      "session",
+      { token, author: "bob" },
+      { Authorization: "" },
+    );
+    const cookie = headers.get("set-cookie")!.split(";")[0]!;
+    return {
+      Authorization: "",
+      Cookie: cookie,
+      "Inkling-Console": document.secret,
+      "Sec-Fetch-Site": "same-origin",
+    };
+  }
+});

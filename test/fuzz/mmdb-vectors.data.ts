@@ -1,0 +1,17 @@
+// MaxMind's conformance files: an MmdbError or an answer.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { VECTORS } from "../data-folders.ts";
+import type { Target } from "./target.ts";
+import { check } from "./targets/mmdb.ts";
+
+/** A large file would take all the time. */
+const MAX_BYTES = 30_000;
+
+export default function mmdbVectors(): Target {
+  const folder = join(VECTORS, "maxmind-db/test-data");
+  const names = readdirSync(folder).filter((name) => name.endsWith(".mmdb") && !/broken|invalid/i.test(name));
+  const files = names.map((name) => new Uint8Array(readFileSync(join(folder, name))));
+  return { corpus: files.filter(({ length }) => length < MAX_BYTES), check };
+}
