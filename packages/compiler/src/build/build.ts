@@ -27,6 +27,7 @@ import {
   lockDataFolder,
   makeCurrent,
   mapFile,
+  messageOf,
   openSegmentOf,
   prepareDataFolder,
   publish,
@@ -134,24 +135,16 @@ async function buildLocked(
   const newest = findNewest(request.dataDir);
   const before = newest?.manifest;
   const trusted = before?.code === code ? before : undefined;
-  const feeds = await loadFeeds(request, trusted, effects, deadline, arrived);
+  const feeds = await loadFeeds(request, trusted, code, effects, deadline, arrived);
   const segments: { -readonly [Kind in SegmentKind]?: SegmentReport } = {};
   let decided: Decided = {};
   for (const [index, kind] of BUILD_ORDER.entries()) {
-    const parts = feeds.filter((loaded) => belongsTo(kind, loaded));
-    if (!parts.some((loaded) => isLoaded(loaded) && decides(loaded, FEED_SETS[kind].deciding))) continue;
-    const inputs = inputsDigest(
-      code,
-      kind,
-      parts.map((loaded) => loaded.report),
-    );
-    const same = [before, waiting].find((made) => isReusable(request.dataDir, made?.segments[kind], inputs));
-    const made = same?.segments[kind] ?? writeSegment(request.dataDir, kind, parts, effects);
     const later = BUILD_ORDER.slice(index + 1);
-    for (const part of parts) if (!later.some((next) => belongsTo(next, part))) part.forget();
-    if (same === undefined) verifySegment(request.dataDir, kind, made, effects);
-    segments[kind] = { sha256: made.sha256, bytes: made.bytes, inputs };
-    decided = { ...decided, ...decidedIn(kind, same ?? (made as Written)) };
+    const make = () => makeSegment(request.dataDir, kind, feeds, [before, waiting], later, code, effects);
+    const made = await withoutCulprit(kind, feeds, make, effects);
+    if (made === undefined) continue;
+    segments[kind] = { sha256: made.sha256, bytes: made.bytes, inputs: made.inputs };
+    decided = { ...decided, ...decidedIn(kind, made) };
   }
   const manifest = describe(segments, feeds, { code, ...decided }, effects.now());
   const same = newest?.manifest.id === manifest.id ? newest : undefined;
@@ -161,6 +154,7 @@ async function buildLocked(
   if (held === undefined) removeHeld(request.dataDir);
   else writeHeld(request.dataDir, { ...manifest, created_at: since });
   if (held !== undefined && newest === undefined) {
+    for (const loaded of feeds) loaded.settle();
     writeFeedsReport(request.dataDir, { held }, feeds, effects.now());
     throw new NothingToServe(`the first release waits for you: ${held.why}`);
   }
@@ -168,6 +162,7 @@ async function buildLocked(
   const name = kept?.name ?? publish(request.dataDir, manifest);
   const isMoved = kept !== undefined && makeCurrent(request.dataDir, name); // another was pinned, or it was damaged
   if (held !== undefined) sweep(request.dataDir); // segments of an earlier one that waited
+  for (const loaded of feeds) loaded.settle();
   writeFeedsReport(request.dataDir, { name, ...(held && { held }) }, feeds, effects.now());
   return {
     name,
@@ -178,9 +173,67 @@ async function buildLocked(
     refused: feeds.filter((loaded) => loaded.refused).map(({ feed }) => feed.id),
     unreached: feeds.filter((loaded) => loaded.unreached).map(({ feed }) => feed.id),
     missing: feeds.filter((loaded) => isMissing(loaded, effects.now())).map(({ feed }) => feed.id),
-    ...nextDue(feeds),
+    ...nextDue(feeds, effects.now()),
     feeds,
   };
+}
+
+/** One segment, made and verified, or that of an earlier release with the same inputs; undefined when no feed decides it. */
+function makeSegment(
+  dataDir: string,
+  kind: SegmentKind,
+  feeds: readonly LoadedFeed[],
+  earlier: readonly (Release | undefined)[],
+  later: readonly SegmentKind[],
+  code: string,
+  effects: BuildEffects,
+): (SegmentReport & Decided) | undefined {
+  const parts = feeds.filter((loaded) => belongsTo(kind, loaded));
+  if (!parts.some((loaded) => isLoaded(loaded) && decides(loaded, FEED_SETS[kind].deciding)))
+    return undefined;
+  const reports = parts.map((loaded) => loaded.report);
+  const inputs = inputsDigest(code, kind, reports);
+  const same = earlier.find((made) => isReusable(dataDir, made?.segments[kind], inputs));
+  const made: Written = same?.segments[kind] ?? writeSegment(dataDir, kind, parts, effects);
+  for (const part of parts) if (!later.some((next) => belongsTo(next, part))) part.forget();
+  if (same === undefined) verifySegment(dataDir, kind, made, effects);
+  const { sha256, bytes } = made;
+  return { sha256, bytes, inputs, ...decidedIn(kind, same ?? made) };
+}
+
+/**
+ * Makes a segment; when that fails, again without each feed that has changed, one after the other, then without all.
+ * @param feeds changed in place: the one to blame goes back to its last good copy
+ * @throws what `make` throws when no changed feed is to blame
+ */
+async function withoutCulprit<T>(
+  kind: SegmentKind,
+  feeds: LoadedFeed[],
+  make: () => T,
+  { emit }: BuildEffects,
+): Promise<T> {
+  try {
+    return make();
+  } catch (error) {
+    if (typeof (error as { code?: unknown }).code === "string") throw error; // the system's, such as a full disk
+    const why = messageOf(error);
+    const changed = [...feeds.entries()].filter(([, one]) => belongsTo(kind, one) && one.isUntried);
+    const sets = changed.length > 1 ? [...changed.map((one) => [one]), changed] : [changed];
+    for (const set of sets) {
+      if (set.length === 0) break;
+      for (const [index, one] of set) feeds[index] = await one.withoutCandidate(why);
+      try {
+        const made = make();
+        for (const [index] of set) emit({ type: "feed", feed: feeds[index]!.report });
+        const ids = set.map(([, { feed }]) => feed.id).join(", ");
+        emit({ type: "note", text: `the ${kind} segment cannot be made with ${ids}: ${why}` });
+        return made;
+      } catch {
+        for (const [index, one] of set) feeds[index] = one; // not to blame, or not alone
+      }
+    }
+    throw error;
+  }
 }
 
 /** Has it no copy in use, for another reason than those that are listed apart? Without a source it is for mirrors only. */
@@ -232,14 +285,18 @@ function writeFeedsReport(
   replaceJson(join(dataDir, DATA_FOLDER.feedsReport), report);
 }
 
-function nextDue(feeds: readonly LoadedFeed[]): Pick<Build, "nextDue"> {
+/** Never in the past: a feed that is due already is due now. */
+function nextDue(feeds: readonly LoadedFeed[], now: Date): Pick<Build, "nextDue"> {
   const times = feeds.flatMap(({ dueAt }) => (dueAt === undefined ? [] : [dueAt.getTime()]));
-  return times.length === 0 ? {} : { nextDue: new Date(Math.min(...times)).toISOString() };
+  return times.length === 0
+    ? {}
+    : { nextDue: new Date(Math.max(now.getTime(), Math.min(...times))).toISOString() };
 }
 
 async function loadFeeds(
   request: BuildRequest,
   trusted: Release | undefined,
+  code: string,
   { now, emit, chance, feeds = FEEDS, times }: BuildEffects,
   deadline: number | undefined,
   arrived: readonly LoadedFeed[],
@@ -254,7 +311,7 @@ async function loadFeeds(
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const [index, feed] = next;
       const accept = request.accept.includes(feed.id);
-      const options = { ...request, accept, now: now(), chance, deadline, ...(times && { times }) };
+      const options = { ...request, accept, now: now(), chance, code, deadline, ...(times && { times }) };
       loaded[index] = await loadFeed(feed, options, trusted);
       const { report: read, trouble } = loaded[index];
       emit({ type: "feed", feed: read, ...(trouble && { trouble }) });

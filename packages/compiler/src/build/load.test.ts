@@ -16,11 +16,18 @@ import { join } from "node:path";
 import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { readFeedState } from "../fetch/feed-state.ts";
-import { loadFeed } from "./load.ts";
+import { loadFeed as loadOnly } from "./load.ts";
 import type { LoadOptions } from "./try-copies.ts";
 
 const TOR = FEEDS.find(({ id }) => id === "tor-bulk-exits")!;
 const LIST = Array.from({ length: 500 }, (_, i) => `5.2.${i >> 8}.${i & 255}\n`).join("");
+
+/** A load, and the release that is made with it. */
+const loadFeed: typeof loadOnly = async (...args) => {
+  const loaded = await loadOnly(...args);
+  loaded.settle();
+  return loaded;
+};
 
 let root: string;
 beforeEach(() => {

@@ -5,19 +5,26 @@
 // err  none for a bad copy: it is refused by name and reason, and the next one is tried
 //
 // readFeedState -> tryCopies -> outcomeOf -> nextFeedState -> writeFeedState; the state is read once and written once.
-// With a budget the state is also written before the request: a build killed meanwhile has spent it.
+// With a budget the state is also written before the request: a build killed meanwhile has spent it. A copy that passed is
+// a candidate; once a release is made, `settle` writes it as the last good one.
 
 import type { FeedReport, Release } from "@inkling/engine";
 import type { Feed } from "../catalog/feed.ts";
 import { type FeedCopy, isNew } from "../fetch/copy.ts";
-import { describeCopy, type KeptCopy, readFeedState, writeFeedState } from "../fetch/feed-state.ts";
+import {
+  describeCopy,
+  type FeedState,
+  type KeptCopy,
+  readFeedState,
+  writeFeedState,
+} from "../fetch/feed-state.ts";
 import { KeptCopies } from "../fetch/kept-copies.ts";
-import { nextFeedState, type Outcome } from "../fetch/next-state.ts";
+import { nextFeedState, type Outcome, publishCandidate } from "../fetch/next-state.ts";
 import { ageOf } from "../policy/age.ts";
 import type { Content } from "../validate/read-copy.ts";
 import type { Trouble } from "./events.ts";
 import { dueNext, isFault, problemText, reportOf } from "./feed-report.ts";
-import { type Load, type LoadOptions, type Refusal, type Tried, tryCopies } from "./try-copies.ts";
+import { type Load, type LoadOptions, type Refusal, type Tried, tryCopies, tryEach } from "./try-copies.ts";
 
 export interface LoadedFeed {
   readonly feed: Feed;
@@ -36,6 +43,12 @@ export interface LoadedFeed {
   readonly content: () => Content;
   /** Releases the content from memory once its segment is made. */
   readonly forget: () => void;
+  /** Whether it is another copy than the last good one: no release was made with it. */
+  readonly isUntried: boolean;
+  /** Stores what became of it once a release is made: the candidate is the last good copy, or is refused. */
+  readonly settle: () => void;
+  /** The feed as it is without its candidate, which is refused when that settles. @param why no segment can be made */
+  readonly withoutCandidate: (why: string) => Promise<LoadedFeed>;
 }
 
 const NOTHING: Pick<LoadedFeed, "content" | "forget"> = { content: () => ({}), forget: () => {} };
@@ -51,7 +64,15 @@ export async function loadFeed(
   const outcome = outcomeOf(load, tried);
   const next = nextFeedState(load.state, outcome, load.source);
   if (next !== load.state) writeFeedState(feed, options.dataDir, next, newBodies(load, tried, outcome));
+  return loadedFeed(load, tried, next);
+}
+
+/** @param next the state on disk */
+function loadedFeed(load: Load, tried: Tried, next: FeedState): LoadedFeed {
+  const { feed, options } = load;
   const { content, forget } = tried.used?.age === "dropped" ? NOTHING : (tried.used?.read ?? NOTHING);
+  const isCandidate = next.candidate !== undefined && tried.used?.copy.sha256 === next.candidate.sha256;
+  let state = next;
   return {
     feed,
     ...reportOf(load, tried, next),
@@ -61,18 +82,39 @@ export async function loadFeed(
     dueAt: dueNext(load, next),
     content,
     forget,
+    get isUntried() {
+      return isCandidate && state.candidate !== undefined && state.candidate.sha256 !== state.copy?.sha256;
+    },
+    settle() {
+      const settled = isCandidate ? publishCandidate(state) : state;
+      if (settled !== state) writeFeedState(feed, options.dataDir, settled);
+      state = settled;
+    },
+    async withoutCandidate(why) {
+      const { copy } = tried.used!; // it uses the candidate
+      const error = `no segment can be made with it: ${why}`;
+      const refusal: Refusal = { source: copy.source, error, copy };
+      const refused = { sha256: copy.sha256, why: error, code: options.code ?? "" };
+      const failure = { error: problemText(refusal, options) };
+      const after = nextFeedState(load.state, { type: "refused", refused, failure }, load.source);
+      const local = { ...options, fetch: false, mirror: undefined, accept: false };
+      const kept = new KeptCopies(feed, options.dataDir, after);
+      const rest = await tryEach({ ...load, options: local, state: after, kept });
+      const all = { ...rest, refusals: [...tried.refusals, refusal, ...rest.refusals] };
+      return { ...loadedFeed(load, all, after), settle: () => writeFeedState(feed, options.dataDir, after) };
+    },
   };
 }
 
 /** Destroys expired copies of a feed that is turned off, where its licence requires that. */
 export function destroyExpired(feed: Feed, dataDir: string, now: Date): void {
   if (feed.destroyOld !== true) return;
-  const { copy, pending, ...rest } = readFeedState(feed, dataDir);
+  const { copy, candidate, pending, ...rest } = readFeedState(feed, dataDir);
   const isExpired = ({ fetchedAt, publishedAt }: KeptCopy) => {
     const dates = { confirmedAt: toDate(fetchedAt), publishedAt: toDate(publishedAt) };
     return ageOf(feed, dates, now) === "dropped";
   };
-  if ([copy, pending].some((kept) => kept !== undefined && isExpired(kept)))
+  if ([copy, candidate, pending].some((kept) => kept !== undefined && isExpired(kept)))
     writeFeedState(feed, dataDir, rest);
 }
 
@@ -80,7 +122,7 @@ const toDate = (text: string | undefined) => (text === undefined ? undefined : n
 
 function outcomeOf(load: Load, { refusals, used }: Tried): Outcome {
   const destroy = used?.age === "dropped" && load.feed.destroyOld === true;
-  if (used !== undefined && isNew(used.copy))
+  if (used !== undefined && isNew(used.copy) && used.copy.unpublished !== true)
     return { type: "passed", copy: describeCopy("body", used.copy, used.read.entries), destroy };
   const failures = failuresOf(refusals);
   if (failures.length === 0) return { type: "not requested", destroy };
@@ -111,7 +153,10 @@ function newBodies({ kept }: Load, { refusals, used }: Tried, outcome: Outcome):
 
 /** Failures of the feed's source, without those of kept copies. */
 function failuresOf(refusals: readonly Refusal[]): Refusal[] {
-  return refusals.filter((refusal) => isNew(refusal) && !refusal.notRequested && !refusal.late);
+  return refusals.filter(
+    (refusal) =>
+      isNew(refusal) && !refusal.notRequested && !refusal.late && refusal.copy?.unpublished !== true,
+  );
 }
 
 function isUnreached(refusals: readonly Refusal[]): boolean {

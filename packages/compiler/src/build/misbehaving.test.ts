@@ -8,9 +8,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import {
+  domainKeys,
   EmailSegment,
   type FeedReport,
   feedsReport,
+  hashWithKeys,
   IpSegment,
   parseUnwrapped,
   type Release,
@@ -19,6 +21,7 @@ import {
 import { DATA_FOLDER } from "@inkling/release-store";
 import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
+import { readFeedState } from "../fetch/feed-state.ts";
 import type { FetchTimes } from "../fetch/fetch.ts";
 import { type Script, startScript } from "../fetch/publisher.testing.ts";
 import { type Build, build } from "./build.ts";
@@ -503,6 +506,50 @@ describe(CUT.name, () => {
     script.answer = good(list, 3);
     expect(await run(list.feed, DAY_3)).toMatchObject({ published: true, refused: [] });
   });
+});
+
+/** Names that fit no table whose keys a constant chance of 0.5 draws: the test knows them, a publisher does not. */
+function crowdedNames(slots: number): string[] {
+  const found = new Set<string>();
+  for (let draws = 0, count = slots; draws < 12; draws++) {
+    if (draws >= 8) count *= 2;
+    const keys = domainKeys(2 ** 31, 2 ** 31 + draws);
+    for (let i = 0, left = 65; left > 0; i++) {
+      const name = `x${draws}-${(Math.imul(i, 0x9e3779b1) >>> 0).toString(36)}.com`;
+      if ((hashWithKeys(name, keys) & (count - 1)) !== 7) continue;
+      found.add(name);
+      left--;
+    }
+  }
+  return [...found];
+}
+
+test("a list that no segment can be made of is refused by name, and the rest is published", async () => {
+  const limits = { entries: { least: 3, most: 10_000 } };
+  const mail = row("disposable-email-domains", { ...limits, urls: () => [`${script.base}/mail`] });
+  const other = row("disposable-domains", { ...limits, urls: () => [`${script.base}/other`] });
+  const ordinary = numbers(4_000, 0).map((k) => `disposable-${k}.com`);
+  const lists = { mail: ordinary, other: ["other-a.com", "other-b.com", "other-c.com", "other-d.com"] };
+  script.answer = (request, response) =>
+    void send(response, `${lists[request.url === "/mail" ? "mail" : "other"].join("\n")}\n`);
+  await run([mail, other], DAY_1);
+  const good = readFeedState(mail, dataDir).copy;
+  lists.mail = [...ordinary, ...crowdedNames(8_192)];
+  lists.other.push("other-e.com");
+  const second = await run([mail, other], DAY_2);
+  expect(second).toMatchObject({ published: true, refused: [mail.id] });
+  expect(isDisposable(current(), "other-e.com")).toBe(true);
+  expect(isDisposable(current(), "disposable-7.com")).toBe(true);
+  expect(shown()).toMatchObject({ id: mail.id, state: "loaded", source: "last-good", failures: 1 });
+  expect(shown().error).toMatch(/no segment can be made with it: email table: \d+ names fit no table/);
+  const state = readFeedState(mail, dataDir);
+  expect(state).toMatchObject({ copy: { sha256: good!.sha256 }, refused: { why: expect.any(String) } });
+  expect(state.candidate).toBeUndefined();
+  expect(readFeedState(other, dataDir).copy?.entries).toBe(5);
+  lists.mail = [...ordinary, "new.com"]; // the next good file is taken
+  expect(await run([mail, other], DAY_3)).toMatchObject({ published: true, refused: [] });
+  expect(isDisposable(current(), "new.com")).toBe(true);
+  expect(readFeedState(mail, dataDir).refused).toBeUndefined();
 });
 
 const NOT_MODIFIED: Row = {

@@ -24,6 +24,8 @@ export interface LoadOptions extends SourceOptions {
   readonly onlyDue: boolean;
   /** From 0 to 1, as Math.random. */
   readonly chance: () => number;
+  /** Digest of the code that builds: a copy that it could not make a segment of is not tried again. */
+  readonly code?: string;
 }
 
 /** What is fixed before any copy is tried. */
@@ -85,7 +87,7 @@ function prepare(load: Omit<Load, "source" | "hold">): Load {
   return { ...load, source, state: spent, hold };
 }
 
-async function tryEach(load: Load): Promise<Tried> {
+export async function tryEach(load: Load): Promise<Tried> {
   const { feed, options, trusted, kept, hold } = load;
   const refusals: Refusal[] = [];
   for await (const copy of candidates(feed, { ...options, isDue: hold === undefined }, kept)) {
@@ -114,6 +116,8 @@ function requireGood({ feed, options, state, kept }: Load, copy: FeedCopy, read:
     age: ageOfCopy(feed, copy, publishedAt, now),
   };
   if (!isNew(copy)) return used;
+  const { refused } = state;
+  if (refused?.sha256 === copy.sha256 && refused.code === options.code) throw new FeedError(refused.why);
   requirePast(publishedAt, now);
   const lastGood = kept.find("copy");
   // An expired last good copy is not compared with.

@@ -19,6 +19,8 @@ export interface FeedCopy {
   readonly keptFrom?: "mirror" | "fetched";
   /** The operator accepted it, however much it differs from the last good copy. */
   readonly accepted?: true;
+  /** The candidate of a build that did not end: it is not requested again. */
+  readonly unpublished?: true;
   /** One, or several when a seed is split by family. */
   readonly files: readonly CopyFile[];
   readonly format: Format;

@@ -49,8 +49,12 @@ const attempts = z.object({
   requests: z.array(time).readonly().optional(),
 });
 const feedState = z.object({
-  /** The last good copy. */
+  /** The last good copy: a release that was made with it was published, or waits for the operator. */
   copy: keptCopy.optional(),
+  /** It passed, and no release that was made with it is published yet: a build is at work, or was killed. */
+  candidate: keptCopy.optional(),
+  /** A copy that no segment could be made of, and the code that tried: another version may succeed. */
+  refused: z.object({ sha256: z.string(), why: z.string(), code: z.string() }).optional(),
   /** Differs too much from the last good copy: waits for `--accept`. */
   pending: keptCopy.extend({ why: z.string() }).optional(),
   /** At the publisher. */
@@ -60,6 +64,7 @@ const feedState = z.object({
 });
 
 export type KeptCopy = Readonly<z.infer<typeof keptCopy>>;
+export type RefusedCopy = NonNullable<FeedState["refused"]>;
 export type PendingCopy = KeptCopy & { readonly why: string };
 /** Times are ISO 8601. */
 export type Attempts = Readonly<z.infer<typeof attempts>>;
@@ -101,7 +106,7 @@ export function writeFeedState(
 ): void {
   const folder = feedFolder(feed, dataDir);
   makeFolder(folder);
-  const named = [state.copy, state.pending].flatMap((kept) => kept ?? []);
+  const named = [state.copy, state.candidate, state.pending].flatMap((kept) => kept ?? []);
   for (const copy of bodies) {
     const file = named.find(({ sha256 }) => sha256 === copy.sha256)?.file;
     if (file === undefined) continue;

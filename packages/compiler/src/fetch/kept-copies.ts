@@ -8,11 +8,13 @@ import { type Feed, FeedError } from "../catalog/feed.ts";
 import { type FeedCopy, loadStable, measure } from "./copy.ts";
 import { type FeedState, feedFolder, type KeptCopy, STATE } from "./feed-state.ts";
 
+type Which = "copy" | "candidate" | "pending";
+
 export class KeptCopies {
   private readonly feed: Feed;
   private readonly folder: string;
   private readonly state: FeedState;
-  private readonly read = new Map<"copy" | "pending", FeedCopy | FeedError | undefined>();
+  private readonly read = new Map<Which, FeedCopy | FeedError | undefined>();
 
   constructor(feed: Feed, dataDir: string, state: FeedState) {
     this.feed = feed;
@@ -20,7 +22,7 @@ export class KeptCopies {
     this.state = state;
   }
 
-  /** The newest copy that passed. @throws FeedError */
+  /** The newest copy that a release was made with. @throws FeedError */
   readLastGood(): FeedCopy | undefined {
     return this.readOnce("copy");
   }
@@ -31,7 +33,7 @@ export class KeptCopies {
   }
 
   /** The same, undefined also when it is damaged. */
-  find(which: "copy" | "pending"): FeedCopy | undefined {
+  find(which: Which): FeedCopy | undefined {
     try {
       return this.readOnce(which);
     } catch (error) {
@@ -42,7 +44,7 @@ export class KeptCopies {
 
   /** An undamaged copy of what is at `url`: the base for "not modified". */
   findFrom(url: string): FeedCopy | undefined {
-    for (const which of ["pending", "copy"] as const) {
+    for (const which of ["pending", "candidate", "copy"] as const) {
       const copy = this.state[which]?.url === url ? this.find(which) : undefined;
       if (copy !== undefined) return copy;
     }
@@ -51,18 +53,18 @@ export class KeptCopies {
 
   /** Is this body on disk, undamaged? 14 mirror files took 310 ms to write again, 4 ms to compare. */
   holds({ file, sha256 }: KeptCopy): boolean {
-    const which = (["copy", "pending"] as const).find((name) => this.state[name]?.file === file);
+    const which = (["copy", "candidate", "pending"] as const).find((name) => this.state[name]?.file === file);
     return which !== undefined && this.find(which)?.sha256 === sha256;
   }
 
-  private readOnce(which: "copy" | "pending"): FeedCopy | undefined {
+  private readOnce(which: Which): FeedCopy | undefined {
     if (!this.read.has(which)) this.read.set(which, this.readFresh(which));
     const found = this.read.get(which);
     if (found instanceof FeedError) throw found;
     return found;
   }
 
-  private readFresh(which: "copy" | "pending"): FeedCopy | FeedError | undefined {
+  private readFresh(which: Which): FeedCopy | FeedError | undefined {
     if (this.state.damage !== undefined) return new FeedError(this.state.damage);
     const kept = this.state[which];
     if (kept === undefined) return undefined;

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import type { Attempts, FeedState, KeptCopy } from "./feed-state.ts";
-import { nextFeedState, type Outcome, type Source, spendRequest } from "./next-state.ts";
+import { nextFeedState, type Outcome, publishCandidate, type Source, spendRequest } from "./next-state.ts";
 import { afterAbsence, afterFailure, afterSuccess, recordRequest, untried } from "./schedule.ts";
 
 const NOW = new Date("2026-08-22T12:34:56.000Z");
@@ -38,22 +38,22 @@ const mirror = full.mirror!;
 
 const rows: readonly [name: string, before: FeedState, outcome: Outcome, after: FeedState][] = [
   [
-    "passed: takes the place of the last good copy, and of what waited",
+    "passed: a candidate beside the last good copy, in the place of what waited",
     full,
     { type: "passed", copy: B },
-    { copy: B, attempts: ok, mirror },
+    { copy: A, candidate: B, attempts: ok, mirror },
   ],
   [
     "passed, of a feed that was never asked",
     {},
     { type: "passed", copy: B },
-    { copy: B, attempts: afterSuccess(FEED, untried(half), NOW) },
+    { candidate: B, attempts: afterSuccess(FEED, untried(half), NOW) },
   ],
   [
     "passed, over a damaged state",
     { damage: "not JSON" },
     { type: "passed", copy: B },
-    { copy: B, attempts: afterSuccess(FEED, untried(half), NOW) },
+    { candidate: B, attempts: afterSuccess(FEED, untried(half), NOW) },
   ],
   [
     "held: waits beside the last good copy",
@@ -104,6 +104,21 @@ describe("after a load from the publisher", () => {
   });
   test("not requested: the same object, so that nothing is written", () => {
     expect(nextFeedState(full, { type: "not requested" }, at())).toBe(full);
+  });
+});
+
+test("a candidate is the last good copy once a release is made with it", () => {
+  expect(publishCandidate({ copy: A, candidate: B, attempts: ok })).toEqual({ copy: B, attempts: ok });
+  expect(publishCandidate(full)).toBe(full);
+});
+
+test("a candidate that no segment can be made of leaves the last good copy, and what waits", () => {
+  const refused = { sha256: B.sha256, why: "no segment can be made with it", code: "c" };
+  const outcome: Outcome = { type: "refused", refused, failure: FAILURE };
+  expect(nextFeedState({ ...full, candidate: B }, outcome, at())).toEqual({
+    ...full,
+    refused,
+    attempts: bad,
   });
 });
 

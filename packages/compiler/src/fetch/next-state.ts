@@ -4,7 +4,7 @@
 // out  the state to write; the same object when nothing changed
 
 import type { Feed } from "../catalog/feed.ts";
-import type { Attempts, FeedState, KeptCopy, PendingCopy } from "./feed-state.ts";
+import type { Attempts, FeedState, KeptCopy, PendingCopy, RefusedCopy } from "./feed-state.ts";
 import { afterAbsence, afterFailure, afterSuccess, recordRequest, untried } from "./schedule.ts";
 
 /** A failure at the feed's source; `retryAfter` as it was sent. */
@@ -23,6 +23,8 @@ export type Outcome = {
   | { readonly type: "passed"; readonly copy: KeptCopy }
   | { readonly type: "held"; readonly pending: PendingCopy; readonly failure: Failure }
   | { readonly type: "absent"; readonly failure: Failure }
+  /** No segment could be made of it. */
+  | { readonly type: "refused"; readonly refused: RefusedCopy; readonly failure: Failure }
   /** `refetch`: the source confirmed a copy that is refused now, so the next request is unconditional. */
   | { readonly type: "failed"; readonly failure: Failure; readonly refetch?: boolean }
 );
@@ -39,25 +41,36 @@ export interface Source {
 export function nextFeedState(state: FeedState, outcome: Outcome, source: Source): FeedState {
   const next = remember(state, outcome, source);
   if (outcome.destroy !== true) return next;
-  const { copy: _, pending: __, ...rest } = next;
+  const { copy: _, candidate: __, pending: ___, ...rest } = next;
   return rest;
+}
+
+/** A release was made with the candidate: it is the last good copy from now on. */
+export function publishCandidate(state: FeedState): FeedState {
+  const { candidate, ...rest } = state;
+  return candidate === undefined ? state : { ...rest, copy: candidate };
 }
 
 function remember(state: FeedState, outcome: Outcome, source: Source): FeedState {
   if (outcome.type === "not requested") return state;
   const { feed, mirror, now, chance } = source;
-  const { attempts, mirror: mirrored, copy, pending } = state;
+  const { attempts, mirror: mirrored, copy, candidate, refused, pending } = state;
   const before = attemptsAt(state, mirror) ?? untried(chance);
   const after = (next: Attempts) => withAttempts({ attempts, mirror: mirrored }, mirror, next);
-  if (outcome.type === "passed") return { copy: outcome.copy, ...after(afterSuccess(feed, before, now)) };
+  if (outcome.type === "passed")
+    return { ...(copy && { copy }), candidate: outcome.copy, ...after(afterSuccess(feed, before, now)) };
   const { failure } = outcome;
-  const kept = { ...(copy && { copy }), ...(pending && { pending }) };
+  const lasting = { ...(copy && { copy }), ...(pending && { pending }) };
+  const kept = { ...lasting, ...(candidate && { candidate }), ...(refused && { refused }) };
   if (outcome.type === "absent") return { ...kept, ...after(afterAbsence(feed, before, now, failure.error)) };
   const tried = after(afterFailure(feed, before, now, failure, chance));
+  if (outcome.type === "refused") return { ...lasting, refused: outcome.refused, ...tried };
   if (outcome.type === "held") return { ...kept, pending: outcome.pending, ...tried };
   if (outcome.refetch !== true) return { ...kept, ...tried };
   return {
     ...(copy && { copy: withoutValidators(copy) }),
+    ...(candidate && { candidate: withoutValidators(candidate) }),
+    ...(refused && { refused }),
     ...(pending && { pending: withoutValidators(pending) }),
     ...tried,
   };

@@ -22,7 +22,7 @@ import { parseNetworks } from "../parse/index.ts";
 import { type Candidate, type FeedCopy, isCopy } from "./copy.ts";
 import { describeCopy, readFeedState, writeFeedState } from "./feed-state.ts";
 import { KeptCopies } from "./kept-copies.ts";
-import { nextFeedState } from "./next-state.ts";
+import { nextFeedState, publishCandidate } from "./next-state.ts";
 import { ETAG, LIST, type Publisher, startPublisher } from "./publisher.testing.ts";
 import { candidates, type SourceOptions } from "./source.ts";
 
@@ -90,7 +90,7 @@ const keepLastGood = (row: Feed, copy: FeedCopy): void => {
   const isKept = keptOf(row).holds(named);
   const source = { feed: row, mirror: undefined, now: NOW, chance: () => 0.5 };
   const next = nextFeedState(readFeedState(row, dataDir), { type: "passed", copy: named }, source);
-  writeFeedState(row, dataDir, next, isKept ? [] : [copy]);
+  writeFeedState(row, dataDir, publishCandidate(next), isKept ? [] : [copy]);
 };
 /** "source: first line of the file" or "source! error", with the folder of this test left out. */
 const summaries = (found: Candidate[]): string[] =>

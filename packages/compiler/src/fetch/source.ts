@@ -4,9 +4,10 @@
 // out  candidates, lazily, in order of preference; the first one that passes is used:
 //      0. the pending copy, when the operator accepts it; nothing is fetched then
 //      1. the mirror when one is set, else the publisher when allowed
-//      2. the last good copy
-//      3. the seed in an npm package
-//      4. our own file
+//      2. the candidate of a build that did not end
+//      3. the last good copy
+//      4. the seed in an npm package
+//      5. our own file
 // err  what node:fs throws when the data folder cannot be written; everything else is a NoCopy
 
 import { rmSync } from "node:fs";
@@ -58,6 +59,8 @@ export async function* candidates(
   if (waiting) yield isCopy(waiting) ? { ...waiting, accepted: true } : waiting;
   else if (options.mirror !== undefined) yield* fromMirror(feed, options.mirror, options, kept);
   else if (options.fetch) yield* fromPublisher(feed, options, kept);
+  const candidate = kept.find("candidate");
+  if (candidate !== undefined) yield { ...candidate, accepted: true, unpublished: true }; // it has passed
   const last = await attempt("last-good", () => kept.readLastGood());
   if (last !== undefined) yield last;
   const { seed, own } = feed;
