@@ -137,8 +137,9 @@ function addList(keys: Command, context: Context): void {
     }
     const rows = all.map((entry) => listRow(entry, now));
     return {
-      json: all.map(({ key, today }) => ({
+      json: all.map(({ key, today, lastDay }) => ({
         ...keyJson(key, now),
+        last_used_at: lastDay ?? null,
         lookups_today: today,
         origin: copied.has(key.id) ? "copy" : "database",
       })),
@@ -147,14 +148,28 @@ function addList(keys: Command, context: Context): void {
   });
 }
 
-const LIST_HEAD = ["ID", "KEY", "NAME", "STATE", "SCOPES", "NETWORKS", "RATE", "TODAY", "QUOTA", "EXPIRES"];
+const LIST_HEAD = [
+  "ID",
+  "KEY",
+  "NAME",
+  "STATE",
+  "SCOPES",
+  "NETWORKS",
+  "RATE",
+  "TODAY",
+  "QUOTA",
+  "LAST USED",
+  "EXPIRES",
+];
 
 interface KeyUsage {
   readonly key: Key;
   readonly today: Readonly<Record<Scope, number>>;
+  /** UTC, as "2026-06-01". */
+  readonly lastDay: string | undefined;
 }
 
-function listRow({ key, today }: KeyUsage, now: number): string[] {
+function listRow({ key, today, lastDay }: KeyUsage, now: number): string[] {
   return [
     key.id,
     key.hint,
@@ -165,6 +180,7 @@ function listRow({ key, today }: KeyUsage, now: number): string[] {
     rateOf(key),
     formatCount(SCOPES.reduce((sum, lookup) => sum + today[lookup], 0)),
     key.quota === undefined ? "none" : `${formatCount(key.quota)}/day`,
+    lastDay ?? "never",
     key.expiresAt === undefined ? "never" : new Date(key.expiresAt).toISOString(),
   ];
 }
@@ -176,10 +192,14 @@ function rateOf({ rate }: Key): string {
 
 /** All keys, each with its lookups of this UTC day. */
 async function keysWithUsage(store: Store, copied: readonly Key[], now: number): Promise<KeyUsage[]> {
-  const [keys, usage] = await Promise.all([store.listKeys(), store.usage.readDay(dayOf(now))]);
+  const [keys, usage, lastDays] = await Promise.all([
+    store.listKeys(),
+    store.usage.readDay(dayOf(now)),
+    store.usage.readLastDays(),
+  ]);
   return [...keys, ...copied].map((key) => {
     const { geolocate = 0, reputation = 0, email = 0 } = usage.get(key.id) ?? {};
-    return { key, today: { geolocate, reputation, email } };
+    return { key, today: { geolocate, reputation, email }, lastDay: lastDays.get(key.id) };
   });
 }
 

@@ -45,7 +45,7 @@ describe("keys", () => {
       await it.ask("GET", "audit"),
     ].map(({ document }) => document);
     expect(JSON.stringify([others, it.lines])).not.toContain(token);
-    expect(others[0]).toEqual({ id, ...rest });
+    expect(others[0]).toEqual({ ...{ id, ...rest }, last_used_at: null });
   });
 
   test("made with a name alone: everything else is the server's", async () => {
@@ -119,6 +119,11 @@ describe("keys", () => {
       cursor = document.next_cursor ?? "";
     } while (cursor !== "");
     expect(seen.map(({ id }) => id)).toEqual(ids);
+    expect(seen.map((key) => (key as { last_used_at?: string | null }).last_used_at)).toEqual(
+      seen.map(({ lookups_today }) =>
+        Object.values(lookups_today).some((n) => n > 0) ? expect.stringMatching(/^2026-06-01$/) : null,
+      ),
+    );
     expect(seen[0]?.lookups_today).toEqual({ geolocate: 0, reputation: 0, email: 3 });
     expect(seen[1]?.lookups_today).toEqual({ geolocate: 0, reputation: 0, email: 0 });
   });

@@ -35,6 +35,12 @@ const members = {
   revoked_at: time.nullable(),
 };
 export const keyAnswer = z.strictObject(members).meta({ id: "Key", description: "Never its token" });
+const used = {
+  last_used_at: text
+    .nullable()
+    .meta({ description: "The last UTC day with a lookup or a refusal, as 2026-06-01; null: none" }),
+};
+const usedKeyAnswer = z.strictObject({ ...members, ...used }).meta({ id: "UsedKey" });
 const revokedAnswer = z
   .strictObject({
     ...members,
@@ -45,7 +51,7 @@ const revokedAnswer = z
   })
   .meta({ id: "RevokedKey" });
 export const keysAnswer = z.strictObject({
-  keys: z.array(z.strictObject({ ...members, lookups_today: lookups, refused_today: refusals })),
+  keys: z.array(z.strictObject({ ...members, ...used, lookups_today: lookups, refused_today: refusals })),
   ...nextCursor,
 });
 const token = text.meta({ description: "Shown this once: only its hash is stored" });
@@ -79,9 +85,14 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     answer: keysAnswer,
     run: async ({ store, now }, { query }) => {
       const at = now();
-      const [page, today] = await Promise.all([store.readKeyPage(query), store.usage.readDay(dayOf(at))]);
+      const [page, today, lastDays] = await Promise.all([
+        store.readKeyPage(query),
+        store.usage.readDay(dayOf(at)),
+        store.usage.readLastDays(),
+      ]);
       const keys = page.items.map((key) => ({
         ...keyJson(key, at),
+        last_used_at: lastDays.get(key.id) ?? null,
         lookups_today: lookupsOf(today.get(key.id) ?? {}),
         refused_today: refusalsOf(today.get(key.id) ?? {}),
       }));
@@ -115,9 +126,12 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     id: "get_key",
     method: "GET",
     summary: "A key",
-    answer: keyAnswer,
+    answer: usedKeyAnswer,
     codes: ["KEY_NOT_FOUND"],
-    run: async ({ store, now }, { id }) => ({ document: keyJson(await existingKey(store, id), now()) }),
+    run: async ({ store, now }, { id }) => {
+      const [key, lastDays] = await Promise.all([existingKey(store, id), store.usage.readLastDays(id)]);
+      return { document: { ...keyJson(key, now()), last_used_at: lastDays.get(id) ?? null } };
+    },
   }),
   operation({
     ...one,

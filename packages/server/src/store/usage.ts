@@ -107,6 +107,15 @@ export class UsageTables {
     return byKey;
   }
 
+  /** The last UTC day with a lookup or a refusal, of each key that has one. @param keyId of this key alone */
+  async readLastDays(keyId?: KeyId): Promise<Map<KeyId, string>> {
+    const rows: { key_id: string; day: string }[] = await this.tables.read(
+      (sql) => sql`SELECT key_id, MAX(day) AS day FROM inkling_usage
+        WHERE ${keyId === undefined ? sql`1 = 1` : sql`key_id = ${keyId}`} GROUP BY key_id`,
+    );
+    return new Map(rows.map(({ key_id, day }) => [key_id, day]));
+  }
+
   /** The hour of a day's count that arrives now: this one, or the day's last when it is over. */
   private hourInto(day: string): string {
     const hour = hourOf(this.tables.now());
