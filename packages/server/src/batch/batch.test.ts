@@ -25,7 +25,7 @@ import { SANDBOX_VERSION } from "../lookup/sandbox.ts";
 import { SANDBOX_ADDRESSES, SANDBOX_PROBLEMS } from "../lookup/sandbox-tables.ts";
 import { overridesOf } from "../overrides/record.ts";
 import { HOLD_MS } from "./batch.ts";
-import { MAX_JSON_BYTES } from "./body.ts";
+import { decoded, MAX_JSON_BYTES } from "./body.ts";
 import { MAX_LINE_BYTES } from "./lines.ts";
 
 const repeated = <T>(count: number, value: T) => Array.from({ length: count }, () => value);
@@ -667,15 +667,59 @@ describe("gzip", () => {
   });
 
   test.each([
-    ["cut", (whole: Buffer) => whole.subarray(0, -2)],
+    ["cut in its checksum", (whole: Buffer) => whole.subarray(0, -2)],
+    ["cut before its checksum", (whole: Buffer) => whole.subarray(0, -8)],
+    ["of another checksum", (whole: Buffer) => whole.fill(0, whole.length - 8, whole.length - 4)],
+    ["of another length", (whole: Buffer) => whole.fill(0, whole.length - 4)],
     ["followed by something else", (whole: Buffer) => Buffer.concat([whole, Buffer.from("more")])],
-  ])("in a stream that is %s: what came before is answered, then one problem", async (_, change) => {
+    ["followed by a zero", (whole: Buffer) => Buffer.concat([whole, Buffer.alloc(1)])],
+    ["followed by half a header", (whole: Buffer) => Buffer.concat([whole, whole.subarray(0, 5)])],
+    [
+      "followed by a member that is damaged",
+      (whole: Buffer) => Buffer.concat([whole, whole.subarray(0, 10), Buffer.alloc(99, 255)]),
+    ],
+  ])("in a stream that is %s: every line before is answered, then one problem", async (_, change) => {
+    for (const count of [1, 5_000, 50_000]) {
+      const { stream } = setUp();
+      const body = change(gzipSync(`${ndjson(repeated(count, KNOWN))}\n`));
+      const answers = await linesOf(await stream(GEO, body, gzip));
+      expect(answers.pop()).toBe("BATCH_INVALID");
+      expect(answers).toHaveLength(count);
+      expect(answers.every((answer) => typeof answer === "object")).toBe(true);
+    }
+  });
+
+  test("members however they are cut into pieces, with all that a header may have", async () => {
+    const plain = gzipSync(`${ndjson([KNOWN, KNOWN])}\n`);
+    const full = Buffer.concat([
+      Buffer.from([0x1f, 0x8b, 8, 2 + 4 + 8 + 16, 0, 0, 0, 0, 0, 3, 2, 0, 7, 7]), // two bytes extra
+      Buffer.from("name\0comment\0hc"),
+      plain.subarray(10),
+    ]);
+    const whole = Buffer.concat([full, plain, gzipSync(""), full]);
+    for (const size of [1, 2, 7, 40, whole.length]) {
+      const pieces = Array.from({ length: Math.ceil(whole.length / size) }, (_, i) =>
+        whole.subarray(i * size, (i + 1) * size),
+      );
+      const body = new ReadableStream({
+        start(controller) {
+          for (const piece of pieces) controller.enqueue(new Uint8Array(piece));
+          controller.close();
+        },
+      });
+      expect(await new Response(decoded(body, true)).text()).toBe(`${ndjson([KNOWN, KNOWN])}\n`.repeat(3));
+    }
+  });
+
+  test("as many members as their size allows: empty ones end the body", async () => {
     const { stream } = setUp();
-    const lines = repeated(5_000, KNOWN);
-    const body = change(gzipSync(`${ndjson(lines)}\n`));
-    const answers = await linesOf(await stream(GEO, body, gzip));
-    expect(answers.at(-1)).toBe("BATCH_INVALID");
-    expect(answers.slice(0, -1).every((answer) => typeof answer === "object")).toBe(true);
+    const one = gzipSync(`${ndjson([KNOWN])}\n`);
+    const many = await linesOf(await stream(GEO, Buffer.concat(repeated(1_000, gzipSync(""))), gzip));
+    expect(many).toEqual([]);
+    const empty = Buffer.concat([one, ...repeated(2_000, gzipSync("")), one]);
+    const answers = await linesOf(await stream(GEO, empty, gzip));
+    expect(answers).toHaveLength(2);
+    expect(answers[1]).toBe("BATCH_INVALID");
   });
 });
 

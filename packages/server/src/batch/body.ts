@@ -10,6 +10,7 @@ import { z } from "zod";
 import { type Problem, problem } from "../http/problems.ts";
 import type { KeyId } from "../keys/key.ts";
 import type { FairShares } from "../limits/fair-shares.ts";
+import { gunzipped } from "./gunzip.ts";
 
 /** Largest JSON body, decoded. */
 export const MAX_JSON_BYTES = 1024 * 1024;
@@ -71,7 +72,7 @@ export function acceptsGzip(acceptEncoding: string | null): boolean {
 
 export function decoded(body: ByteStream | null, isGzip: boolean): ByteStream {
   const source = body ?? new Blob([]).stream();
-  return isGzip ? source.pipeThrough(new DecompressionStream("gzip")) : source;
+  return isGzip ? gunzipped(source) : source;
 }
 
 /** Is the declared length more than JSON may have? */

@@ -1,0 +1,159 @@
+// gunzip.ts: the bytes of a gzip body, up to the first fault.
+//
+// in   a stream of gzip: one member, or several in a row
+// out  all bytes that decode before a fault is met, piece by piece, as far as they are read
+// err  the stream fails after these: damaged, cut, followed by something else, too many small members
+// src  RFC 1952
+// note DecompressionStream and createGunzip keep back what they decoded beside the bytes that follow a member, so each
+//      member is inflated alone. A member takes 30 µs, and an empty one has 20 bytes: so their number is bounded
+// cost 1.5 ms of CPU for a megabyte of lines, 1.3 with DecompressionStream; memory: one piece
+
+import { crc32, createInflateRaw } from "node:zlib";
+import type { ByteReader, ByteStream } from "./body.ts";
+
+/** Members that any body may have, and how many bytes of gzip allow one more. */
+const MAX_SMALL_MEMBERS = 1_000;
+const BYTES_PER_MEMBER = 256;
+const PIECE_BYTES = 256 * 1024;
+
+export function gunzipped(source: ByteStream): ByteStream {
+  const reader: ByteReader = source.getReader();
+  const pieces = members(new Input(reader));
+  return new ReadableStream(
+    {
+      pull: async (controller) => {
+        const { value } = await pieces.next();
+        if (value === undefined) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: async () => {
+        await reader.cancel(); // ends a read that waits
+        await pieces.return();
+      },
+    },
+    { highWaterMark: 0 }, // a stream that fails drops what is queued
+  );
+}
+
+type Pieces = AsyncGenerator<Uint8Array<ArrayBuffer>, void>;
+
+async function* members(input: Input): Pieces {
+  for (let count = 1; count === 1 || (await input.fill()); count++) {
+    if (count > MAX_SMALL_MEMBERS + input.bytes / BYTES_PER_MEMBER) throw new Error("too many small members");
+    await skipHeader(input);
+    yield* inflated(input);
+  }
+}
+
+const FLAG = { headerCrc: 2, extra: 4, name: 8, comment: 16, reserved: 0xe0 };
+
+async function skipHeader(input: Input): Promise<void> {
+  const [id1, id2, method, flags] = [
+    await input.byte(),
+    await input.byte(),
+    await input.byte(),
+    await input.byte(),
+  ];
+  if (id1 !== 0x1f || id2 !== 0x8b || method !== 8 || (flags & FLAG.reserved) !== 0)
+    throw new Error("no gzip");
+  await input.number(6); // time, level, system
+  if (flags & FLAG.extra) for (let left = await input.number(2); left > 0; left--) await input.byte();
+  if (flags & FLAG.name) while ((await input.byte()) !== 0);
+  if (flags & FLAG.comment) while ((await input.byte()) !== 0);
+  if (flags & FLAG.headerCrc) await input.number(2);
+}
+
+/** Decodes a member after its header, and checks its end. */
+async function* inflated(input: Input): Pieces {
+  const inflate = createInflateRaw({ chunkSize: PIECE_BYTES });
+  let error: Error | undefined;
+  let isEnded = false;
+  let wake = () => {};
+  inflate.on("readable", () => wake());
+  inflate.on("end", () => {
+    isEnded = true;
+    wake();
+  });
+  inflate.on("error", (cause) => {
+    error = cause;
+    wake();
+  });
+  let crc = 0;
+  let length = 0;
+  try {
+    for (let isOver = false; !isOver; ) {
+      await input.require();
+      const { rest } = input;
+      const before = inflate.bytesWritten;
+      let isTaken = false;
+      inflate.write(rest, () => {
+        isTaken = true;
+        wake();
+      });
+      for (;;) {
+        const piece: Buffer<ArrayBuffer> | null = inflate.read();
+        if (piece !== null) {
+          crc = crc32(piece, crc);
+          length += piece.length;
+          yield piece;
+        } else if (error !== undefined) throw error;
+        else if (isTaken || isEnded) break;
+        else
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+      }
+      const taken = inflate.bytesWritten - before;
+      input.skip(taken);
+      isOver = taken < rest.length; // what it leaves is not of this member
+    }
+  } finally {
+    inflate.destroy();
+  }
+  if ((await input.number(4)) !== crc || (await input.number(4)) !== length % 2 ** 32)
+    throw new Error("the checksum of a member is wrong");
+}
+
+/** A body, of which any number of bytes can be taken. */
+class Input {
+  bytes = 0;
+  rest: Uint8Array = new Uint8Array();
+  private readonly reader: ByteReader;
+
+  constructor(reader: ByteReader) {
+    this.reader = reader;
+  }
+
+  /** Is there more? Reads it where all was taken. */
+  async fill(): Promise<boolean> {
+    while (this.rest.length === 0) {
+      const { value } = await this.reader.read();
+      if (value === undefined) return false;
+      this.rest = value;
+      this.bytes += value.length;
+    }
+    return true;
+  }
+
+  async require(): Promise<void> {
+    if (!(await this.fill())) throw new Error("the gzip ends early");
+  }
+
+  skip(count: number): void {
+    this.rest = this.rest.subarray(count);
+  }
+
+  async byte(): Promise<number> {
+    if (this.rest.length === 0) await this.require();
+    const byte = this.rest[0]!;
+    this.skip(1);
+    return byte;
+  }
+
+  /** Little-endian. */
+  async number(length: number): Promise<number> {
+    let value = 0;
+    for (let i = 0; i < length; i++) value += (await this.byte()) * 256 ** i;
+    return value;
+  }
+}
