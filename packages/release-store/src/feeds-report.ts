@@ -6,7 +6,14 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type FeedReport, type FeedsReport, feedsNow, feedsReport, type HeldRelease } from "@inkling/engine";
+import {
+  type FailedBuild,
+  type FeedReport,
+  type FeedsReport,
+  feedsNow,
+  feedsReport,
+  type HeldRelease,
+} from "@inkling/engine";
 import { fileStamp } from "./file-stamp.ts";
 import { DATA_FOLDER } from "./layout.ts";
 import type { NamedRelease } from "./releases.ts";
@@ -39,6 +46,11 @@ export class FeedsReportFile {
   /** The release that was built and waits for the operator. */
   get held(): HeldRelease | undefined {
     return this.current?.held;
+  }
+
+  /** The latest build, if it failed. */
+  get failed(): FailedBuild | undefined {
+    return this.current?.failed;
   }
 
   /** The feeds of a release in their present state: checks and failures since the build included. */

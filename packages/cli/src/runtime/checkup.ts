@@ -17,6 +17,7 @@ import {
   openCurrent,
   pinnedName,
   readChannelReport,
+  readFeedsReport,
   verifySegments,
 } from "@inkling/release-store";
 import { FORM } from "@inkling/release-store/program";
@@ -83,6 +84,7 @@ const ROWS: readonly (readonly [name: string, check: Check])[] = [
   ["mirror", mirror],
   ["channel", channel],
   ["release", releaseOpens],
+  ["latest build", latestBuild],
   ["age of data", onRelease(age)],
   ["feeds", onRelease(feeds)],
   ["answers", onRelease(answers)],
@@ -262,6 +264,13 @@ async function noRelease({ host, port }: Settings): Promise<Finding> {
     "there is none yet",
     `\`npx @inkling/cli up\` builds one; before \`npx @inkling/cli serve\` ${UPDATE}`,
   );
+}
+
+function latestBuild({ settings, now }: Checkup): Finding {
+  const failed = readFeedsReport(settings.dataDir)?.failed;
+  if (failed === undefined) return ok("did not fail");
+  const ago = formatAgo(now.getTime() - Date.parse(failed.at));
+  return problem(`failed ${ago} and published nothing: ${failed.why}`, `fix the cause, then ${UPDATE}`);
 }
 
 function age(release: NamedRelease, { now, settings }: Checkup): Finding {

@@ -105,6 +105,9 @@ export async function build(request: BuildRequest, effects: BuildEffects): Promi
     const arrived = feeds.filter((loaded) => !loaded.late);
     const { feeds: _, ...second } = await buildLocked(request, effects, undefined, arrived);
     return { ...second, published: first.published || second.published };
+  } catch (error) {
+    if (!(error instanceof NothingToServe)) reportFailure(request.dataDir, messageOf(error), effects);
+    throw error;
   } finally {
     unlock();
   }
@@ -256,7 +259,11 @@ function publishHeld(dataDir: string, waiting: Release, now: Date): Build | unde
   const manifest = { ...waiting, created_at: now.toISOString() };
   const name = publish(dataDir, manifest);
   removeHeld(dataDir);
-  const { held: _, ...report } = readFeedsReport(dataDir) ?? { format: 1 as const, feeds: manifest.feeds };
+  const {
+    held: _,
+    failed: __,
+    ...report
+  } = readFeedsReport(dataDir) ?? { format: 1 as const, feeds: manifest.feeds };
   replaceJson(join(dataDir, DATA_FOLDER.feedsReport), { ...report, at: now.toISOString(), release: name });
   return {
     name,
@@ -283,6 +290,17 @@ function writeFeedsReport(
     ...(held && { held }),
   };
   replaceJson(join(dataDir, DATA_FOLDER.feedsReport), report);
+}
+
+/** Keeps why the build failed, beside what the build before reported, until a build succeeds. */
+function reportFailure(dataDir: string, why: string, { now, emit }: BuildEffects): void {
+  const at = now().toISOString();
+  const before = readFeedsReport(dataDir) ?? { format: 1 as const, at, feeds: [] };
+  try {
+    replaceJson(join(dataDir, DATA_FOLDER.feedsReport), { ...before, failed: { at, why } });
+  } catch (error) {
+    emit({ type: "note", text: `the failure cannot be recorded: ${messageOf(error)}` }); // as on a full disk
+  }
 }
 
 /** Never in the past: a feed that is due already is due now. */

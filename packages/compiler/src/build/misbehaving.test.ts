@@ -2,7 +2,15 @@
 // good file is taken. The table of docs/feeds.md is this one.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, mock, test } from "bun:test";
-import fs, { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import fs, {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,7 +26,7 @@ import {
   type Release,
   release,
 } from "@inkling/engine";
-import { DATA_FOLDER } from "@inkling/release-store";
+import { DATA_FOLDER, readFeedsReport } from "@inkling/release-store";
 import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { readFeedState } from "../fetch/feed-state.ts";
@@ -446,7 +454,8 @@ describe("a copy with entries that must not count", () => {
 
 const CUT: Row = {
   name: "truncated at every 4 KiB",
-  outcome: "refused: last line incomplete, shorter than announced, unparsable, or shrunk too much",
+  outcome:
+    "refused: shorter than announced, or unparsable; waits for `--accept` if its last line is the beginning of an earlier line, or if it shrank too much",
 };
 describe(CUT.name, () => {
   const JSON_LIST: List = {
@@ -523,6 +532,24 @@ function crowdedNames(slots: number): string[] {
   }
   return [...found];
 }
+
+test("a build that fails as a whole is reported until one succeeds", async () => {
+  const failed = () => readFeedsReport(dataDir)?.failed;
+  script.answer = good(TOR_LIST, 1);
+  await run(TOR, DAY_1);
+  expect(failed()).toBeUndefined();
+  const current = join(dataDir, "current");
+  const pointer = readFileSync(current);
+  rmSync(current);
+  mkdirSync(join(current, "in-the-way"), { recursive: true });
+  script.answer = good(TOR_LIST, 2);
+  await expect(run(TOR, DAY_2)).rejects.toThrow();
+  expect(failed()).toEqual({ at: new Date(DAY_2).toISOString(), why: expect.stringMatching(/EISDIR/) });
+  rmSync(current, { recursive: true });
+  writeFileSync(current, pointer);
+  await run(TOR, DAY_3);
+  expect(failed()).toBeUndefined();
+});
 
 test("a list that no segment can be made of is refused by name, and the rest is published", async () => {
   const limits = { entries: { least: 3, most: 10_000 } };

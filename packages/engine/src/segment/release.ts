@@ -127,6 +127,10 @@ export type Release = z.infer<typeof release>;
 export const heldRelease = z.object({ id: release.shape.id, at: time, why: z.string() });
 export type HeldRelease = Readonly<z.infer<typeof heldRelease>>;
 
+/** A build that failed as a whole, and published nothing. */
+export const failedBuild = z.object({ at: time, why: z.string() });
+export type FailedBuild = Readonly<z.infer<typeof failedBuild>>;
+
 /**
  * The state of feeds after the last build, whether or not it made a release: a release never changes, but when its
  * feeds were last checked does.
@@ -139,6 +143,8 @@ export const feedsReport = z.object({
   feeds: z.array(feedReport),
   /** The release that waits for the operator. */
   held: heldRelease.optional(),
+  /** The latest build, if it failed; the rest is of the build before. */
+  failed: failedBuild.optional(),
 });
 export type FeedsReport = z.infer<typeof feedsReport>;
 

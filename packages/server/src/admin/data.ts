@@ -4,8 +4,14 @@
 // err  AdminProblem
 // src  docs/admin-api.md
 
-import { ANSWERS, type Release } from "@inkling/engine";
-import { findManifest, pinnedName, RELEASE_NAME_PATTERN, releaseNames } from "@inkling/release-store";
+import { ANSWERS, failedBuild, type Release } from "@inkling/engine";
+import {
+  findManifest,
+  pinnedName,
+  RELEASE_NAME_PATTERN,
+  readFeedsReport,
+  releaseNames,
+} from "@inkling/release-store";
 import { z } from "zod";
 import * as answers from "../lookup/answer-schemas.ts";
 import { statusDocument } from "../lookup/status.ts";
@@ -19,6 +25,10 @@ export const dataAnswer = z.strictObject({
   ...answers.status.omit({ feeds: true }).shape,
   pinned: text.nullable(),
   update: updateState.nullable(),
+  failed_build: z
+    .strictObject(failedBuild.shape)
+    .nullable()
+    .meta({ description: "The latest build, if it failed and published nothing" }),
 });
 export const feedsAnswer = z.strictObject({
   feeds: z.array(
@@ -65,7 +75,9 @@ export const DATA_OPERATIONS: readonly Operation[] = [
     run: (context) => {
       const { feeds: _, ...status } = statusDocument(context.status, context.now());
       const pinned = pinnedName(context.dataDir) ?? null;
-      return { document: { ...status, pinned, update: context.actions?.update() ?? null } };
+      const failed_build = readFeedsReport(context.dataDir)?.failed ?? null;
+      const update = context.actions?.update() ?? null;
+      return { document: { ...status, pinned, update, failed_build } };
     },
   }),
   operation({

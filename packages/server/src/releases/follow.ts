@@ -15,7 +15,7 @@
 
 import { type FSWatcher, watch } from "node:fs";
 import { join } from "node:path";
-import type { FeedReport, HeldRelease } from "@inkling/engine";
+import type { FailedBuild, FeedReport, HeldRelease } from "@inkling/engine";
 import {
   areMarked,
   type ChannelReport,
@@ -165,6 +165,11 @@ export class Releases {
   /** The release that was built and waits for the operator. */
   get held(): HeldRelease | undefined {
     return this.report.held;
+  }
+
+  /** The latest build, if it failed. */
+  get failedBuild(): FailedBuild | undefined {
+    return this.report.failed;
   }
 
   /** How following a channel went the last time; undefined without one. */

@@ -4,7 +4,7 @@
 // err  a release that cannot be opened here is reported, and tried again each second; the one before stays in use, unless
 //      the primary has left it as unsound
 
-import type { FeedReport, HeldRelease, LoadedRelease } from "@inkling/engine";
+import type { FailedBuild, FeedReport, HeldRelease, LoadedRelease } from "@inkling/engine";
 import {
   type ChannelReport,
   ChannelReportFile,
@@ -86,6 +86,11 @@ export class ReleaseFollower {
 
   get held(): HeldRelease | undefined {
     return this.report.held;
+  }
+
+  /** The latest build, if it failed. */
+  get failedBuild(): FailedBuild | undefined {
+    return this.report.failed;
   }
 
   get channel(): ChannelReport | undefined {

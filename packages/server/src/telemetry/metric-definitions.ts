@@ -18,6 +18,7 @@ export interface MetricsSource {
     readonly wanted?: string | undefined;
     readonly refused: { readonly name: string } | undefined;
     readonly held?: object | undefined;
+    readonly failedBuild?: object | undefined;
     readonly channel?: ChannelReport | undefined;
     readonly isVerified: boolean;
     /** Their present state; otherwise the release's manifest has them. */
@@ -185,6 +186,10 @@ export const DEFINITIONS: Readonly<Record<string, Definition>> = {
   inkling_release_held: single(
     "1 while a newer release waits because it flags too much or too little: an operator has to accept it.",
     ({ releases }) => flag(releases.held !== undefined),
+  ),
+  inkling_build_failed: single(
+    "1 while the latest build failed and published nothing: `inkling doctor` shows why.",
+    ({ releases }) => flag(releases.failedBuild !== undefined),
   ),
   inkling_channel_version: single(
     "Version of the channel that was taken last; absent without a channel.",
