@@ -115,7 +115,10 @@ Examples:
     for (const { path, text } of target) write(path, text, PRIVATE_FILE);
     if (toml !== undefined) write(toml.path, toml.text, OWNER_ONLY);
     for (const { name, why } of ignored)
-      warn(context.terminal, `${visible(name)} of the backup is not restored: ${why}`);
+      warn(
+        context.terminal,
+        `${visible(name)} of the backup is not restored: ${why}. What this host has of it stays in use`,
+      );
     const isSettingsLeft = toml === undefined && files.some(({ name }) => name === SETTINGS_FILE);
     const restored = {
       ...backup,
