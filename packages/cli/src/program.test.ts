@@ -331,7 +331,7 @@ describe("output for programs", () => {
       `Updated live key ${made.id} "90". A running server applies it within a second.\n`,
     );
     const after = { name: "90", scopes: ["geolocate", "email"], networks: ["192.0.2.0/24", "::1/128"] };
-    expect(await list()).toEqual({ ...made, ...after, lookups_today: expect.anything() });
+    expect(await list()).toMatchObject({ ...made, ...after });
     const limited = await update(
       "--rate",
       "0.5",

@@ -2,6 +2,7 @@
 
 export type { DataActions, FeedFacts, UpdateState } from "./admin/context.ts";
 export { type Problem, problem, problemBody } from "./http/problems.ts";
+export { type Actor, WAYS } from "./keys/actor.ts";
 export { dayOf } from "./keys/day.ts";
 export * from "./keys/key.ts";
 export * from "./keys/key-input.ts";
@@ -23,12 +24,10 @@ export { isAdminToken } from "./store/admin-token.ts";
 export * from "./store/adopt-copies.ts";
 export * from "./store/adopt-key.ts";
 export {
-  type Actor,
   AUDIT_ACTIONS,
   type AuditEntry,
   auditJson,
   type NewAuditEntry,
-  WAYS,
 } from "./store/audit.ts";
 export { DUMPED, type DumpedRow, type DumpedRows, fits } from "./store/dump.ts";
 export * from "./store/error.ts";

@@ -3,7 +3,8 @@
 // src  docs/admin-api.md
 
 import { z } from "zod";
-import { AUDIT_ACTIONS, auditJson, isAuditCursor, WAYS } from "../store/audit.ts";
+import { WAYS } from "../keys/actor.ts";
+import { AUDIT_ACTIONS, auditJson, isAuditCursor } from "../store/audit.ts";
 import { storeWaiting } from "../store/waiting-entries.ts";
 import { type Operation, operation } from "./operation.ts";
 import { count, nextCursor, pageQuery, text, time } from "./schemas.ts";

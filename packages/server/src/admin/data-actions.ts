@@ -18,7 +18,8 @@ import {
   type Verify,
 } from "@inkling/release-store";
 import { z } from "zod";
-import type { Actor, AuditAction } from "../store/audit.ts";
+import type { Actor } from "../keys/actor.ts";
+import type { AuditAction } from "../store/audit.ts";
 import { StoreError } from "../store/error.ts";
 import { type HostEntry, withEntry } from "../store/waiting-entries.ts";
 import type { AdminContext, DataActions } from "./context.ts";

@@ -5,11 +5,11 @@
 // note A token is in the answer that made it, and nowhere else.
 
 import { z } from "zod";
+import type { Actor } from "../keys/actor.ts";
 import { dayOf } from "../keys/day.ts";
 import { type Key, keyJson, SCOPES } from "../keys/key.ts";
 import { keyChangeBody, newKeyBody, parseKeyChange, parseNewKey } from "../keys/key-input.ts";
 import { KEY_MODES } from "../keys/token.ts";
-import type { Actor } from "../store/audit.ts";
 import { StoreError } from "../store/error.ts";
 import { KEY_PAGES } from "../store/store.ts";
 import { ADMIN_PATH } from "./constants.ts";

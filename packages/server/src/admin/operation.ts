@@ -5,7 +5,7 @@
 // five more packages, and a row would still need its problems and headers spelled out as responses.
 
 import type { z } from "zod";
-import type { Actor } from "../store/audit.ts";
+import type { Actor } from "../keys/actor.ts";
 import type { AdminContext } from "./context.ts";
 import type { AdminProblemCode } from "./problems.ts";
 import type { Session } from "./sessions.ts";

@@ -16,16 +16,8 @@ import type { Decision } from "../limits/token-bucket.ts";
 import { type Pipeline, type Question, refusalOf, WANTS } from "../lookup/pipeline.ts";
 import type { Counts } from "../telemetry/counts.ts";
 import { BatchAnswers, QUOTA_EXCEEDED } from "./answers.ts";
-import {
-  acceptsGzip,
-  type ByteStream,
-  CUT_SHORT,
-  declaresTooMuch,
-  decoded,
-  formOf,
-  isGzipped,
-  readValues,
-} from "./body.ts";
+import { acceptsGzip, CUT_SHORT, declaresTooMuch, decoded, formOf, isGzipped, readValues } from "./body.ts";
+import type { ByteStream } from "./gunzip.ts";
 import { GzipPieces, gzipped } from "./gzip.ts";
 import { KeyMeter, type MeterOptions } from "./key-meter.ts";
 import { Lines } from "./lines.ts";

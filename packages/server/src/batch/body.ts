@@ -10,7 +10,7 @@ import { z } from "zod";
 import { type Problem, problem } from "../http/problems.ts";
 import type { KeyId } from "../keys/key.ts";
 import type { FairShares } from "../limits/fair-shares.ts";
-import { gunzipped } from "./gunzip.ts";
+import { type ByteReader, type ByteStream, gunzipped } from "./gunzip.ts";
 
 /** Largest JSON body, decoded. */
 export const MAX_JSON_BYTES = 1024 * 1024;
@@ -18,13 +18,6 @@ export const MAX_JSON_BYTES = 1024 * 1024;
 const MAX_JSON_VALUES = 1_000;
 
 type BatchForm = "json" | "ndjson";
-export type ByteStream = ReadableStream<Uint8Array<ArrayBuffer>>;
-/** Its default reader: the types of Bun and of the web differ. */
-export interface ByteReader {
-  /** @returns without a value at the end */
-  read(): Promise<{ readonly value?: Uint8Array | undefined }>;
-  cancel(): Promise<void>;
-}
 
 const UNLIMITED = "With `Content-Type: application/x-ndjson` there is no limit.";
 const TOO_LARGE = problem("CONTENT_TOO_LARGE", `A JSON body holds at most 1 MiB, decoded. ${UNLIMITED}`);

@@ -9,7 +9,14 @@
 // cost 1.5 ms of CPU for a megabyte of lines, 1.3 with DecompressionStream; memory: one piece
 
 import { crc32, createInflateRaw } from "node:zlib";
-import type { ByteReader, ByteStream } from "./body.ts";
+
+export type ByteStream = ReadableStream<Uint8Array<ArrayBuffer>>;
+/** Its default reader: the types of Bun and of the web differ. */
+export interface ByteReader {
+  /** @returns without a value at the end */
+  read(): Promise<{ readonly value?: Uint8Array | undefined }>;
+  cancel(): Promise<void>;
+}
 
 /** Members that any body may have, and how many bytes of gzip allow one more. */
 const MAX_SMALL_MEMBERS = 1_000;

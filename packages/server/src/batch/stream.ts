@@ -13,7 +13,7 @@
 import { type Problem, problem } from "../http/problems.ts";
 import type { Question } from "../lookup/pipeline.ts";
 import { type BatchAnswers, MOST_ANSWER_BYTES, QUOTA_EXCEEDED } from "./answers.ts";
-import type { ByteReader, ByteStream } from "./body.ts";
+import type { ByteReader, ByteStream } from "./gunzip.ts";
 import type { GzipPieces } from "./gzip.ts";
 import type { KeyMeter } from "./key-meter.ts";
 import { LineBlock } from "./line-block.ts";

@@ -9,7 +9,7 @@
 
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { replaceFile } from "@inkling/release-store";
-import { type Actor, WAYS } from "../store/audit.ts";
+import { type Actor, WAYS } from "./actor.ts";
 import type { EpochMs, KeyId } from "./key.ts";
 
 export interface Revocation {

@@ -6,7 +6,7 @@
 
 import { messageOf } from "@inkling/release-store";
 import { RepeatedCheck } from "../retry/repeated-check.ts";
-import type { Actor } from "../store/audit.ts";
+import type { Actor } from "./actor.ts";
 import type { EpochMs, KeyId } from "./key.ts";
 import type { FiledRevocation, Revocation, RevocationFile } from "./revocation-file.ts";
 

@@ -6,8 +6,9 @@
 // note There is one for all operators: the audit trail has the author that a request names.
 
 import type { SQL, TransactionSQL } from "bun";
+import type { Actor } from "../keys/actor.ts";
 import { hashToken, newToken, tokenFormat } from "../keys/token.ts";
-import { type Actor, insertAudit, lockAudit } from "./audit.ts";
+import { insertAudit, lockAudit } from "./audit.ts";
 import type { Tables } from "./tables.ts";
 
 const ADMIN_PREFIX = "ink_admin_";

@@ -1,6 +1,7 @@
 // audit.ts: the audit trail: who changed what, when, and by which way. There is no way to change or delete an entry.
 
 import type { SQL, TransactionSQL } from "bun";
+import type { Actor, Way } from "../keys/actor.ts";
 import type { EpochMs } from "../keys/key.ts";
 import { visibleText } from "../text/visible-text.ts";
 import { type Page, type PageRequest, ROWS_AT_ONCE } from "./tables.ts";
@@ -32,17 +33,6 @@ export const AUDIT_ACTIONS = [
   "database-confirmed",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
-
-/** `file`: settings, which are files, environment variables and flags, as a server read them. */
-export const WAYS = ["api", "console", "cli", "file"] as const;
-export type Way = (typeof WAYS)[number];
-
-/** Who makes a change, and how. */
-export interface Actor {
-  readonly actor: string;
-  /** Undefined in entries of before it was recorded. */
-  readonly way: Way | undefined;
-}
 
 /** One change. */
 export interface AuditEntry extends Actor {

@@ -8,8 +8,9 @@
 // Not kept: what belongs to running servers (stamps, recorders, hosts, leases), and the migrations, which each database has.
 
 import type { TransactionSQL } from "bun";
+import type { Actor } from "../keys/actor.ts";
 import { randomBase62 } from "../keys/token.ts";
-import { type Actor, insertAudit } from "./audit.ts";
+import { insertAudit } from "./audit.ts";
 import { ROWS_AT_ONCE, type Tables } from "./tables.ts";
 
 type Kind = "text" | "number" | "text or null" | "number or null";

@@ -7,6 +7,7 @@
 
 import type { NewOverride, Override } from "@inkling/engine";
 import type { SQL, TransactionSQL } from "bun";
+import type { Actor } from "../keys/actor.ts";
 import { randomBase62 } from "../keys/token.ts";
 import type { LoadedOverrides } from "../overrides/cache.ts";
 import { MAX_OVERRIDES } from "../overrides/override.ts";
@@ -20,7 +21,6 @@ import {
   subjectText,
 } from "../overrides/record.ts";
 import {
-  type Actor,
   type AuditEntry,
   type AuditFilter,
   auditPage,

@@ -10,7 +10,8 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { DATA_FOLDER, makeFolder, messageOf, replaceJson, TEMPORARY } from "@inkling/release-store";
 import { z } from "zod";
-import { AUDIT_ACTIONS, type NewAuditEntry, WAYS } from "./audit.ts";
+import { WAYS } from "../keys/actor.ts";
+import { AUDIT_ACTIONS, type NewAuditEntry } from "./audit.ts";
 import { StoreError } from "./error.ts";
 import type { OverrideStore } from "./overrides.ts";
 
