@@ -64,10 +64,25 @@ async function skipHeader(input: Input): Promise<void> {
   if (id1 !== 0x1f || id2 !== 0x8b || method !== 8 || (flags & FLAG.reserved) !== 0)
     throw new Error("no gzip");
   await input.number(6); // time, level, system
-  if (flags & FLAG.extra) for (let left = await input.number(2); left > 0; left--) await input.byte();
-  if (flags & FLAG.name) while ((await input.byte()) !== 0);
-  if (flags & FLAG.comment) while ((await input.byte()) !== 0);
+  if (flags & FLAG.extra) {
+    for (let left = await input.number(2); left > 0; ) {
+      await input.require();
+      const length = Math.min(left, input.rest.length);
+      input.skip(length);
+      left -= length;
+    }
+  }
+  if (flags & FLAG.name) await skipText(input);
+  if (flags & FLAG.comment) await skipText(input);
   if (flags & FLAG.headerCrc) await input.number(2);
+}
+
+/** Bytes of a name or comment. Reading one takes much longer than inflating one, so a long name would block the server. */
+const MAX_TEXT_BYTES = 4_096;
+
+async function skipText(input: Input): Promise<void> {
+  for (let length = 0; (await input.byte()) !== 0; length++)
+    if (length === MAX_TEXT_BYTES) throw new Error("a name or comment is too long");
 }
 
 /** Decodes a member after its header, and checks its end. */
