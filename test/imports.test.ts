@@ -15,15 +15,16 @@ import {
 
 /** Which of our packages each may import. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  engine: [],
-  "release-store": ["engine"],
-  compiler: ["engine", "release-store"],
-  server: ["engine", "release-store"],
+  contract: [],
+  engine: ["contract"],
+  "release-store": ["contract", "engine"],
+  compiler: ["contract", "engine", "release-store"],
+  server: ["contract", "engine", "release-store"],
   client: [],
-  console: [],
-  local: ["engine", "release-store", "client"],
-  bulk: ["engine", "release-store", "client"],
-  cli: ["engine", "release-store", "compiler", "server", "bulk", "console"],
+  console: ["contract"],
+  local: ["contract", "engine", "release-store", "client"],
+  bulk: ["contract", "engine", "release-store", "client"],
+  cli: ["contract", "engine", "release-store", "compiler", "server", "bulk", "console"],
 };
 
 /** Those of which it may import types, and nothing that exists at run time. */

@@ -11,8 +11,8 @@ export const CLIENT = join(ROOT, "packages/client");
 /** The packages that are published, and those of ours that each is made of. */
 const PUBLISHED = {
   client: ["client"],
-  local: ["local", "client", "engine", "release-store"],
-  cli: ["cli", "bulk", "compiler", "console", "engine", "release-store", "server"],
+  local: ["local", "client", "contract", "engine", "release-store"],
+  cli: ["cli", "bulk", "compiler", "console", "contract", "engine", "release-store", "server"],
 } as const;
 type Published = keyof typeof PUBLISHED;
 

@@ -40,7 +40,13 @@ const packageName = (specifier: string) =>
     .join("/");
 
 describe("the engine", () => {
-  const ALLOWED = ["punycode/punycode.js", "tldts", "tldts/dist/cjs/src/data/trie.js", "zod"];
+  const ALLOWED = [
+    "@inkling/contract",
+    "punycode/punycode.js",
+    "tldts",
+    "tldts/dist/cjs/src/data/trie.js",
+    "zod",
+  ];
   const ALLOWED_IN_TESTS = [
     ...ALLOWED,
     "fast-check",
@@ -216,11 +222,11 @@ describe("package.json", () => {
     const listed = (own: string) => Object.keys(manifest(`packages/${own}/package.json`).dependencies ?? {});
     const cli = ["bun", "commander", "smol-toml"];
     expect(listed("cli").sort()).toEqual([...cli, ...new Set(SEEDS)].sort());
-    const inBundle = ["engine", "release-store"];
+    const inBundle = ["contract", "engine", "release-store"];
     const local = ["client", ...inBundle].map((name) => `@inkling/${name}`);
     expect(listed("local").sort()).toEqual(
       [...new Set([...local, ...inBundle.flatMap(listed)])]
-        .filter((name) => !/engine|store/.test(name))
+        .filter((name) => !/contract|engine|store/.test(name))
         .sort(),
     );
   });

@@ -12,7 +12,8 @@ import { readJunit } from "./junit.mjs";
 import { binary, runProcess } from "./process.mjs";
 
 /** Packages that are promised to run on plain Node. */
-const NEUTRAL = ["engine", "client"];
+const NEUTRAL = ["contract", "engine", "client"];
+const NEUTRAL_WITH_TESTS = ["engine", "client"];
 /** For one test: only a test that hangs takes as long, however slow the machine. */
 const TEST_MINUTES = 5;
 const FILE_MINUTES = 15;
@@ -33,6 +34,7 @@ function checkJob(name, tool, args) {
   return {
     name,
     run: async () => {
+      await buildContract();
       const { problem, output } = await runProcess(binary(tool), args, { minutes: FILE_MINUTES });
       const failures = problem ? [failure("", name, `${output.trim()}\n${problem}`)] : [];
       return { passed: problem ? 0 : 1, failures, skipped: [] };
@@ -98,6 +100,13 @@ function dataVariables(data) {
   return Object.fromEntries(DATA_VARIABLES.map((name) => [name, data ? dataFolder(name) : undefined]));
 }
 
+let contractBuild;
+/** Builds `packages/contract/dist`, once: the engine imports it as Node finds it. */
+function buildContract() {
+  contractBuild ??= runProcess(binary("tsc"), ["-p", "packages/contract"], { minutes: FILE_MINUTES });
+  return contractBuild;
+}
+
 /** A package's own tests, compiled, on the Node that runs this. */
 function nodeJob(name, temp) {
   const title = `${name} tests on Node ${process.versions.node}`;
@@ -107,6 +116,7 @@ function nodeJob(name, temp) {
     rmSync(built, { recursive: true, force: true });
     const config = join(ROOT, "packages", name, "tsconfig.test.json");
     const minutes = FILE_MINUTES;
+    await buildContract();
     const compiled = await runProcess(binary("tsc"), ["-p", config, "--outDir", built], { minutes });
     const files = readdirSync(built, { recursive: true })
       .filter((path) => path.endsWith(".test.js"))
@@ -139,7 +149,7 @@ export function makeJobs({ unit, data, full, fuzz, parts, temp }) {
       checkJob(`${name} builds for Node`, "tsc", ["-p", `packages/${name}`, "--outDir", join(temp, name)]),
     ),
   ];
-  return [...checks, ...tests, ...NEUTRAL.map((name) => nodeJob(name, temp))];
+  return [...checks, ...tests, ...NEUTRAL_WITH_TESTS.map((name) => nodeJob(name, temp))];
 }
 
 /**

@@ -3,12 +3,14 @@
 // src  docs/overrides.md
 // note An email address is kept as the SHA-256 of its normal form only.
 
+import { REPUTATION_FLAGS, type ReputationFlag } from "@inkling/contract";
+
 export const OVERRIDE_KINDS = ["address", "network", "domain", "email_hash"] as const;
 export type OverrideKind = (typeof OVERRIDE_KINDS)[number];
 
 /** The flags of an address, in the order of the answer. */
-export const ADDRESS_FLAGS = ["is_abuser", "is_proxy", "is_tor_exit"] as const;
-export type AddressFlag = (typeof ADDRESS_FLAGS)[number];
+export const ADDRESS_FLAGS = REPUTATION_FLAGS;
+export type AddressFlag = ReputationFlag;
 export const OVERRIDE_FLAGS = [...ADDRESS_FLAGS, "disposable"] as const;
 export type OverrideFlag = (typeof OVERRIDE_FLAGS)[number];
 
