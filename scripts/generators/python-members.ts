@@ -3,7 +3,7 @@
 // in   the OpenAPI document; what it does not have, the hints and what data an answer needs, from the TypeScript client
 // out  one class for each object of an answer; a member that may be omitted is Optional
 
-import { DATA_OF } from "../../packages/client/src/data-state.ts";
+import { DATA_OF } from "@inkling/contract";
 import { HINTS } from "../../packages/client/src/errors.ts";
 import { openApiJson } from "../../packages/server/src/openapi/public.ts";
 import type { GeneratedFile } from "./generated.ts";

@@ -2,3 +2,5 @@
 // position or count.
 
 export * from "./flags.ts";
+export * from "./members.ts";
+export * from "./shapes.ts";
