@@ -7,6 +7,7 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { PROBLEM_CODES } from "@inkling/contract";
 import {
   formatIp,
   INCLUDE,
@@ -17,13 +18,7 @@ import {
   SPECIAL_USE,
   unwrapIpv4,
 } from "@inkling/engine";
-import {
-  PROBLEM_CODES,
-  PROBLEMS,
-  type Problem,
-  type ProblemCode,
-  problemBody,
-} from "../packages/server/src/http/problems.ts";
+import { type Problem, type ProblemCode, problem, problemBody } from "../packages/server/src/http/problems.ts";
 import { SANDBOX_VERSION, sandboxAddress, sandboxEmail } from "../packages/server/src/lookup/sandbox.ts";
 import {
   SANDBOX_ADDRESSES,
@@ -68,8 +63,7 @@ function problemRow({ code, v4, domain }: (typeof SANDBOX_PROBLEMS)[number]) {
   return rows[0];
 }
 
-const retryAfter = (code: ProblemCode) =>
-  (PROBLEMS[code].headers as Readonly<Record<string, string>>)["Retry-After"];
+const retryAfter = (code: ProblemCode) => problem(code).headers["Retry-After"];
 
 const networks = (isDocumentation: boolean) =>
   SPECIAL_USE.filter(({ use }) => (use === "documentation") === isDocumentation).map(({ prefix }) =>

@@ -4,6 +4,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { PROBLEM_CODES } from "@inkling/contract";
 import type { Release } from "@inkling/engine";
 import type { z } from "zod";
 import {
@@ -22,7 +23,6 @@ import {
 } from "../packages/client/src/answers.ts";
 import type { DataName, WithData } from "../packages/client/src/data-state.ts";
 import { SERVER_CODES } from "../packages/client/src/errors.ts";
-import { PROBLEM_CODES } from "../packages/server/src/http/problems.ts";
 import type * as served from "../packages/server/src/lookup/answer-schemas.ts";
 import { MX_OUTCOMES, type MxOutcome as ServedMxOutcome } from "../packages/server/src/mx/outcome.ts";
 import { openApiJson } from "../packages/server/src/openapi/public.ts";

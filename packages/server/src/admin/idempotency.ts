@@ -6,7 +6,7 @@
 // note Kept in memory, replies and the new tokens in them included, for as long as a client might retry.
 
 import type { Reply } from "./operation.ts";
-import { AdminProblem } from "./problems.ts";
+import { AdminProblem } from "../http/problems.ts";
 
 const KEEP_MS = 600_000;
 const MAX_KEPT = 1_000;

@@ -16,7 +16,7 @@ import { ADMIN_PATH } from "./constants.ts";
 import type { AdminContext } from "./context.ts";
 import { keyUsage, lookups, lookupsOf, refusals, refusalsOf, usageAnswer, usageQuery } from "./key-usage.ts";
 import { type Operation, operation, rawBody } from "./operation.ts";
-import { AdminProblem } from "./problems.ts";
+import { AdminProblem } from "../http/problems.ts";
 import { count, nextCursor, pageQuery, text, time } from "./schemas.ts";
 
 const members = {

@@ -14,7 +14,7 @@ import type { AdminContext } from "./context.ts";
 import type { LookUpAnswer, LookUpQuestion } from "./lookup-process.ts";
 import { type Operation, operation } from "./operation.ts";
 import { overrideAnswer } from "./overrides.ts";
-import { AdminProblem } from "./problems.ts";
+import { AdminProblem } from "../http/problems.ts";
 import { count, text } from "./schemas.ts";
 
 const lookupBody = z

@@ -12,7 +12,7 @@ import { OVERRIDE_PAGES } from "../store/overrides.ts";
 import { ADMIN_PATH, MAX_IMPORT_BYTES } from "./constants.ts";
 import type { AdminContext } from "./context.ts";
 import { type Operation, operation, rawBody } from "./operation.ts";
-import { AdminProblem, type AdminProblemCode } from "./problems.ts";
+import { AdminProblem, type AdminProblemCode } from "../http/problems.ts";
 import { booleanQuery, count, nextCursor, pageQuery, text, time } from "./schemas.ts";
 
 const members = {

@@ -6,7 +6,7 @@ import { ADDRESS_FLAGS } from "@inkling/engine";
 import { releaseNames } from "@inkling/release-store";
 import { z } from "zod";
 import type { AdminContext } from "./context.ts";
-import { AdminProblem } from "./problems.ts";
+import { AdminProblem } from "../http/problems.ts";
 import { count, text } from "./schemas.ts";
 
 const flagChange = z.strictObject({ ipv4_addresses: count, ipv6_networks: count });

@@ -5,10 +5,10 @@
 // note The server writes answers as bytes and asks no schema: tests hold each answer to these (test/checked-fetch.ts).
 //      Nothing that runs at the start imports this file for more than its types.
 
+import { PROBLEM_CODES } from "@inkling/contract";
 import { ANSWERS, feedReport, heldRelease, release } from "@inkling/engine";
 import { channelReport } from "@inkling/release-store";
 import { z } from "zod";
-import { PROBLEM_CODES } from "../http/problems.ts";
 import { MX_OUTCOMES } from "../mx/outcome.ts";
 
 const text = z.string().min(1);
