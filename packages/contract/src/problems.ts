@@ -327,8 +327,7 @@ export const ADMIN_PROBLEMS = {
   DATABASE_AWAY: {
     status: 503,
     title: "Database unreachable",
-    detail:
-      "The database is unreachable; as far as this server knows, nothing was changed. Try again.",
+    detail: "The database is unreachable; as far as this server knows, nothing was changed. Try again.",
     headers: { "Retry-After": "5" },
   },
 } as const satisfies Record<string, ProblemRow>;

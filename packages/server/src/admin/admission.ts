@@ -3,11 +3,11 @@
 // err  AdminProblem
 
 import { timingSafeEqual } from "node:crypto";
+import { AdminProblem } from "../http/problems.ts";
 import { bearerToken } from "../keys/bearer-token.ts";
 import { hashToken, isWellFormedToken } from "../keys/token.ts";
 import { isAdminToken } from "../store/admin-token.ts";
 import type { AdminContext } from "./context.ts";
-import { AdminProblem } from "../http/problems.ts";
 import { CONSOLE_HEADER, type Session, sessionCookies } from "./sessions.ts";
 
 /** @returns the session, or undefined where the request carries the token itself */

@@ -4,6 +4,7 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { ADMIN_PROBLEMS, type AdminProblemCode } from "@inkling/contract";
 import { currentName, releaseNames, temporaryPath } from "@inkling/release-store";
 import fc from "fast-check";
 import { type AdminTest, adminServer, closeAdminServers } from "../../../../test/admin-server.ts";
@@ -12,7 +13,6 @@ import { freshToken, randomBytes } from "../../../../test/tokens.ts";
 import { newToken } from "../keys/token.ts";
 import { StoreError } from "../store/error.ts";
 import { OPERATIONS } from "./operations.ts";
-import { ADMIN_PROBLEMS, type AdminProblemCode } from "@inkling/contract";
 
 afterAll(closeAdminServers);
 

@@ -12,6 +12,7 @@
 
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { AdminProblem, PROBLEM_TYPE, problemBody } from "../http/problems.ts";
 import { pathEnd, targetOf } from "../http/request-target.ts";
 import { ReleaseComparisons } from "../releases/comparisons.ts";
 import type { StoreError } from "../store/error.ts";
@@ -21,7 +22,6 @@ import type { AdminAppOptions, AdminContext } from "./context.ts";
 import { Idempotency } from "./idempotency.ts";
 import type { Operation, Reply } from "./operation.ts";
 import { OPERATIONS } from "./operations.ts";
-import { AdminProblem, PROBLEM_TYPE, problemBody } from "../http/problems.ts";
 import { problemOf, readActor, readBody, readBytes, readQuery } from "./request.ts";
 import { AdminSessions, type Session } from "./sessions.ts";
 

@@ -18,13 +18,13 @@ import {
   type Verify,
 } from "@inkling/release-store";
 import { z } from "zod";
+import { AdminProblem } from "../http/problems.ts";
 import type { Actor } from "../keys/actor.ts";
 import type { AuditAction } from "../store/audit.ts";
 import { StoreError } from "../store/error.ts";
 import { type HostEntry, withEntry } from "../store/waiting-entries.ts";
 import type { AdminContext, DataActions } from "./context.ts";
 import { type Operation, operation } from "./operation.ts";
-import { AdminProblem } from "../http/problems.ts";
 import { text, time } from "./schemas.ts";
 
 export const updateState = z

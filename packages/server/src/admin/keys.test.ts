@@ -1,9 +1,9 @@
 // Keys over the admin API: made, changed, rotated, revoked, counted; and what is refused.
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { ADMIN_PROBLEMS, type AdminProblemCode } from "@inkling/contract";
 import { ADMIN_NOW, type AdminTest, adminServer, closeAdminServers } from "../../../../test/admin-server.ts";
 import { hashToken, isWellFormedToken } from "../keys/token.ts";
-import { ADMIN_PROBLEMS, type AdminProblemCode } from "@inkling/contract";
 
 let it: AdminTest;
 beforeEach(async () => {

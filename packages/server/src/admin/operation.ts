@@ -5,9 +5,9 @@
 // five more packages, and a row would still need its problems and headers spelled out as responses.
 
 import type { z } from "zod";
+import type { AdminProblemCode } from "../http/problems.ts";
 import type { Actor } from "../keys/actor.ts";
 import type { AdminContext } from "./context.ts";
-import type { AdminProblemCode } from "../http/problems.ts";
 import type { Session } from "./sessions.ts";
 
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";

@@ -4,14 +4,13 @@
 
 import { issueLines } from "@inkling/engine";
 import { z } from "zod";
-import { MAX_AUTHOR } from "../overrides/override.ts";
+import { AdminProblem } from "../http/problems.ts";
 import { KeyInputError } from "../keys/key.ts";
-import { OverrideInputError } from "../overrides/override.ts";
+import { MAX_AUTHOR, OverrideInputError } from "../overrides/override.ts";
 import { StoreError } from "../store/error.ts";
 import { OverrideConflictError } from "../store/overrides.ts";
 import { oneLine } from "../text/fields.ts";
 import type { BodyFormat } from "./operation.ts";
-import { AdminProblem } from "../http/problems.ts";
 import type { Session } from "./sessions.ts";
 
 /** The actor where a request names none. */

@@ -3,8 +3,8 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { type AdminTest, adminServer, closeAdminServers } from "../../../../test/admin-server.ts";
 import { freshToken, randomBytes } from "../../../../test/tokens.ts";
-import { newToken } from "../keys/token.ts";
 import type { AdminProblemCode } from "../http/problems.ts";
+import { newToken } from "../keys/token.ts";
 import { SESSION_MS } from "./sessions.ts";
 
 let it: AdminTest;
@@ -124,7 +124,12 @@ describe("refused", () => {
     ["an author of nothing", "BODY_INVALID", { token: "TOKEN", author: "" }],
     ["a body of 20 KB", "BODY_TOO_LARGE", { token: "x".repeat(20_000) }],
     ["the page of another site", "CSRF_REJECTED", { token: "TOKEN" }, { "Sec-Fetch-Site": "cross-site" }],
-    ["the page of another port", "CSRF_REJECTED", { token: "TOKEN" }, { Origin: "http://t:82", Host: "t:81" }],
+    [
+      "the page of another port",
+      "CSRF_REJECTED",
+      { token: "TOKEN" },
+      { Origin: "http://t:82", Host: "t:81" },
+    ],
   ];
   test.each(logins)("a login with %s", async (_, code, body, headers) => {
     const sent = JSON.stringify(body)?.replace("TOKEN", it.token);
@@ -136,7 +141,11 @@ describe("refused", () => {
   /** With the cookie of the session; SECRET stands for its secret, OTHER for that of another session. */
   const requests: [name: string, code: AdminProblemCode, headers: Record<string, string>][] = [
     ["the cookie alone", "CSRF_REJECTED", {}],
-    ["a form of another site", "CSRF_REJECTED", { "Sec-Fetch-Site": "cross-site", Origin: "https://evil.example" }],
+    [
+      "a form of another site",
+      "CSRF_REJECTED",
+      { "Sec-Fetch-Site": "cross-site", Origin: "https://evil.example" },
+    ],
     ["an empty secret", "CSRF_REJECTED", { "Inkling-Console": "", ...FETCH }],
     ["what was enough before", "SESSION_ENDED", { "Inkling-Console": "1", ...FETCH }],
     ["the secret of another session", "SESSION_ENDED", { "Inkling-Console": "OTHER", ...FETCH }],

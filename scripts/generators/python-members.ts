@@ -1,17 +1,12 @@
-// python-members.ts: makes packages/python/inkling/_generated.py: error codes, and the answers as dataclasses.
+// python-members.ts: generates packages/python/inkling/_generated.py: error codes, and the answers as dataclasses.
 //
-// run  npx bun scripts/python-members.ts
-// in   the OpenAPI document; what it does not have, the hints and what data an answer needs, from the TypeScript client
+// in   the OpenAPI document, the problems' rows, and what data an answer needs from the TypeScript client
 // out  one class for each object of an answer; a member that may be omitted is Optional
-// note test/python-client.test.ts fails when the file is not current
 
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { DATA_OF } from "../packages/client/src/data-state.ts";
-import { HINTS } from "../packages/client/src/errors.ts";
-import { openApiJson } from "../packages/server/src/openapi/public.ts";
-
-export const OUT = join(import.meta.dirname, "../packages/python/inkling/_generated.py");
+import { CLIENT_PROBLEMS, PROBLEM_CODES, PROBLEMS } from "@inkling/contract";
+import { DATA_OF } from "../../packages/client/src/data-state.ts";
+import { openApiJson } from "../../packages/server/src/openapi/public.ts";
+import type { GeneratedFile } from "./generated.ts";
 
 interface Schema {
   readonly $ref?: string;
@@ -25,19 +20,11 @@ interface Schema {
 }
 
 const ANSWERS = { geolocate: "Geolocation", reputation: "Reputation", email: "EmailVerdict" } as const;
-const PROBLEM = "Problem";
-
-/** Where Python's options have other names. */
-const OWN_HINTS: Readonly<Record<string, string>> = {
-  IP_ADDRESS_RESERVED:
-    "no visitor from the internet has this address: behind a proxy, take the visitor's from its header",
-  KEY_MISSING:
-    "something between here and the server removes the Authorization header; with `key=None` it has to add it",
-  CONNECTION_FAILED: "is the server running, and is `url` its address? `__cause__` holds the error behind it",
-  TIMED_OUT: "raise `timeout`, or look at the server's load",
-};
-/** Of middleware and of @inkling/local, which this client has not. */
-const UNUSED = ["ADDRESS_UNKNOWN", "CLOSED"];
+interface ClientProblem {
+  readonly hint: string;
+  readonly pythonHint?: string;
+  readonly isPython?: boolean;
+}
 
 const SCALARS: Readonly<Record<string, string>> = {
   string: "str",
@@ -144,23 +131,23 @@ class Classes {
   }
 }
 
-/** The module's text. */
-export function pythonMembers(): string {
+export const pythonMembers = (): GeneratedFile[] => [
+  { path: "packages/python/inkling/_generated.py", content: moduleText() },
+];
+
+function moduleText(): string {
   const schemas: Readonly<Record<string, Schema>> = JSON.parse(openApiJson("")).components.schemas;
   const classes = new Classes(schemas);
   for (const name of Object.values(ANSWERS)) classes.add(name, schemas[name]!);
-  const serverCodes = schemas[PROBLEM]?.properties?.code?.enum ?? [];
-  const clientCodes = Object.keys(HINTS).filter(
-    (code) => !serverCodes.includes(code) && !UNUSED.includes(code),
+  const clientProblems = Object.entries<ClientProblem>(CLIENT_PROBLEMS).filter(
+    ([, row]) => row.isPython !== false,
   );
   const members = Object.values(ANSWERS).flatMap((name) => Object.keys(schemas[name]?.properties ?? {}));
-  const hints = [...serverCodes, ...clientCodes].map((code) => {
-    const hint = OWN_HINTS[code] ?? HINTS[code];
-    if (hint === undefined) throw new Error(`${code} has no hint`);
-    return `    ${JSON.stringify(code)}: ${JSON.stringify(hint)},`;
-  });
+  const hints = [...Object.entries<ClientProblem>(PROBLEMS), ...clientProblems].map(
+    ([code, { hint, pythonHint = hint }]) => `    ${JSON.stringify(code)}: ${JSON.stringify(pythonHint)},`,
+  );
   return [
-    "# Made by scripts/python-members.ts from the OpenAPI document. Do not edit.",
+    "# Written by `npm run generate` from the OpenAPI document. Do not edit.",
     "from __future__ import annotations",
     "",
     "from dataclasses import dataclass, field",
@@ -181,8 +168,8 @@ export function pythonMembers(): string {
     "    return value",
     "",
     "",
-    `SERVER_CODES: Tuple[str, ...] = (${quoted(serverCodes)})`,
-    `CLIENT_CODES: Tuple[str, ...] = (${quoted(clientCodes)})`,
+    `SERVER_CODES: Tuple[str, ...] = (${quoted(PROBLEM_CODES)})`,
+    `CLIENT_CODES: Tuple[str, ...] = (${quoted(clientProblems.map(([code]) => code))})`,
     "HINTS: Dict[str, str] = {",
     ...hints,
     "}",
@@ -203,5 +190,3 @@ export function pythonMembers(): string {
     "",
   ].join("\n");
 }
-
-if (import.meta.main) writeFileSync(OUT, pythonMembers());
