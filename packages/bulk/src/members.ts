@@ -2,6 +2,7 @@
 //
 // A value that the answer omits is undefined, and empty in a file.
 
+import { REPUTATION_FLAGS } from "@inkling/contract";
 import { LOOKUPS, type Lookup } from "@inkling/engine";
 
 /** What rows are made of: the lookups, and the `network` that the API includes in those of addresses. */
@@ -44,7 +45,7 @@ export const MEMBERS: Readonly<Record<Table, readonly Member[]>> = {
     { name: "accuracy_radius", type: "integer", of: ({ location }) => location.accuracy_radius },
     text("time_zone", ({ location }) => location.time_zone),
   ],
-  reputation: [flag("is_abuser"), flag("is_proxy"), flag("is_tor_exit")],
+  reputation: REPUTATION_FLAGS.map(flag),
   network: [
     { name: "network_asn", type: "uint32", of: ({ asn }) => asn },
     text("network_organization", ({ organization }) => organization),

@@ -21,7 +21,13 @@ interface Bundle {
  * @throws AggregateError when a source file does not compile or a package is missing
  */
 export async function bundleConsole(): Promise<Bundle> {
-  const shared = { publicPath: PREFIX, target: "browser", minify: true, metafile: true } as const;
+  const shared = {
+    publicPath: PREFIX,
+    target: "browser",
+    conditions: ["bun"], // @inkling/contract from its source
+    minify: true,
+    metafile: true,
+  } satisfies Partial<Bun.BuildConfig>;
   const name = "[name]-[hash].[ext]";
   const [theme, page] = await Promise.all([
     Bun.build({ ...shared, entrypoints: [THEME], format: "iife", naming: name }),

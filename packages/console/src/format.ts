@@ -1,6 +1,7 @@
 // format.ts: numbers, times and codes as text.
 
-import type { DataAge, Flag } from "@inkling/server/admin-answers";
+import { FLAG_ROWS, isEvidenceLabel, isReputationFlag, LABEL_ROWS } from "@inkling/contract";
+import type { DataAge } from "@inkling/server/admin-answers";
 
 const regions = new Intl.DisplayNames(["en"], { type: "region", fallback: "code" });
 const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
@@ -61,27 +62,11 @@ export const formatMilliseconds = (seconds: number | null) =>
 /** Replaces each URL by its host: paths and queries fill a table. */
 export const shortenUrls = (text: string) => text.replace(/https?:\/\/([^\s/]+)\/\S+/g, "$1/…");
 
-const LABELS: Readonly<Record<string, string>> = {
-  tor_exit: "Tor exit",
-  vpn: "VPN",
-  relay: "privacy relay",
-  attacker: "reported attacker",
-  botnet_c2: "botnet command server",
-  disposable: "disposable email service",
-  override: "your override",
-};
-
 /** A label of evidence as words. */
-export const formatLabel = (code: string) => LABELS[code] ?? code.replaceAll("_", " ");
+export const formatLabel = (code: string) =>
+  (isEvidenceLabel(code) && LABEL_ROWS[code].name) || code.replaceAll("_", " ");
 
-/** Name, the name in a sentence, meaning. */
-export const FLAGS: Readonly<Record<Flag, readonly [name: string, noun: string, meaning: string]>> = {
-  is_abuser: ["Abuser", "an abuser", "seen attacking, or in a network run by criminals"],
-  is_proxy: ["Proxy", "a proxy", "a VPN or public proxy: hides the address of its users"],
-  is_tor_exit: ["Tor exit", "a Tor exit", "traffic of the Tor network leaves here"],
-};
-export const FLAG_NAMES = Object.keys(FLAGS) as Flag[];
+const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** A flag's name: "Abuser", "Disposable". */
-export const flagName = (flag: string) =>
-  flag in FLAGS ? FLAGS[flag as Flag][0] : flag === "disposable" ? "Disposable" : flag;
+export const flagName = (flag: string) => capitalized(isReputationFlag(flag) ? FLAG_ROWS[flag].name : flag);

@@ -1,4 +1,4 @@
 // The rows that several packages must agree on. This package imports nothing, and a row never refers to a place by
 // position or count.
 
-export { REPUTATION_FLAGS, type ReputationFlag } from "./members.ts";
+export * from "./flags.ts";

@@ -1,4 +1,4 @@
-# Made by scripts/python-members.ts from the OpenAPI document. Do not edit.
+# Written by `npm run generate` from the OpenAPI document. Do not edit.
 from __future__ import annotations
 
 from dataclasses import dataclass, field

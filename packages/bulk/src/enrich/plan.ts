@@ -4,6 +4,7 @@
 // out  a Plan, plain data that workers can be sent
 // err  BulkError: a column that does not exist, unknown members, nothing to look up, names that exist already
 
+import { REPUTATION_FLAGS } from "@inkling/contract";
 import { parseEmail } from "@inkling/engine";
 import { BulkError } from "../errors.ts";
 import { MEMBERS, type Member, namesMatching, perTable, TABLES, type Table } from "../members.ts";
@@ -51,15 +52,7 @@ export interface EnrichOptions {
 }
 
 /** What is added by default. */
-const USUAL = [
-  "country_iso_code",
-  "city_name",
-  "is_abuser",
-  "is_proxy",
-  "is_tor_exit",
-  "valid",
-  "disposable",
-];
+const USUAL = ["country_iso_code", "city_name", ...REPUTATION_FLAGS, "valid", "disposable"];
 const EMAIL_NAME = /^(user|customer|contact)?[-_ ]?(e-?mail|e-?mail[-_ ]?addr(ess)?|mail)$/i;
 
 /**

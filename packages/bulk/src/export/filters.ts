@@ -2,15 +2,14 @@
 //
 // src  nginx ngx_http_geo_module; HAProxy map files (map_ip, map_str); ipset-restore; nft sets with intervals
 
-import { type IpTable, MEMBERS } from "../members.ts";
+import { REPUTATION_FLAGS } from "@inkling/contract";
+import type { IpTable } from "../members.ts";
 import { heading, networks, networkText, paused, type Request, reduced, textFormat } from "./format.ts";
 import type { AnswerRanges, ExportSource } from "./source.ts";
 
-const FLAGS = MEMBERS.reputation.map(({ name }) => name);
-
 export const nginx = textFormat(
   "nginx",
-  "a file of geo blocks to include: $inkling_is_abuser, …, or $inkling_country",
+  `a file of geo blocks to include: $inkling_${REPUTATION_FLAGS[0]}, …, or $inkling_country`,
   ["reputation", "geolocate"],
   nginxLines,
 );
@@ -39,7 +38,7 @@ export const nftables = textFormat(
 const countryOf = (answer: string): string => JSON.parse(answer).country.iso_code ?? "";
 const flagsOf = (answer: string): string[] => {
   const parsed = JSON.parse(answer);
-  return FLAGS.filter((flag) => parsed[flag] === true);
+  return REPUTATION_FLAGS.filter((flag) => parsed[flag] === true);
 };
 
 function* reducedRanges(
@@ -58,8 +57,8 @@ function* nginxLines(request: Request): Generator<string> {
     yield* geoBlock(request, "geolocate", "country", '""', countryOf);
     return;
   }
-  yield `# Include this in the http block: ${FLAGS.map((flag) => `$inkling_${flag}`).join(", ")} are 1 or 0.\n`;
-  for (const flag of FLAGS) {
+  yield `# Include this in the http block: ${REPUTATION_FLAGS.map((flag) => `$inkling_${flag}`).join(", ")} are 1 or 0.\n`;
+  for (const flag of REPUTATION_FLAGS) {
     yield* geoBlock(request, "reputation", flag, "0", (answer) =>
       flagsOf(answer).includes(flag) ? "1" : "",
     );
@@ -120,7 +119,7 @@ function* flagSetLines(
   yield heading(request);
   yield help;
   const all = yield* paused(request.source.ranges("reputation"), "");
-  for (const flag of FLAGS) {
+  for (const flag of REPUTATION_FLAGS) {
     const isFlagged = (answer: string) => (flagsOf(answer).includes(flag) ? flag : "");
     const ranges = yield* paused(reduced(all, isFlagged), "");
     for (const family of [4, 6] as const) {

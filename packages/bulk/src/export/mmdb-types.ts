@@ -4,6 +4,7 @@
 //
 // src  https://dev.maxmind.com/geoip/docs/databases; "names" by language
 
+import { FLAG_ROWS, REPUTATION_FLAGS } from "@inkling/contract";
 import { geoip2City, geoip2Country } from "@inkling/engine";
 import type { Answer, IpTable } from "../members.ts";
 import { reduced } from "./format.ts";
@@ -115,9 +116,10 @@ const MEMBER_OF_LABEL: Readonly<Record<string, string>> = {
  * address is anonymous then, and how is unknown.
  * @returns "" if there is nothing to write
  */
-function anonymousText({ is_proxy, is_tor_exit, evidence }: Answer): string {
+function anonymousText(answer: Answer): string {
+  const { is_proxy, is_tor_exit, evidence } = answer;
   const record: Record<string, true> = {};
-  if (is_proxy || is_tor_exit) record.is_anonymous = true;
+  if (REPUTATION_FLAGS.some((flag) => answer[flag] && FLAG_ROWS[flag].anonymous)) record.is_anonymous = true;
   if (is_tor_exit) record.is_tor_exit_node = true;
   for (const { label, effect } of evidence) {
     const member = MEMBER_OF_LABEL[label];

@@ -3,7 +3,7 @@
 // The database is written directly, as `inkling keys` does: no server needs to run, and those that do know within a
 // second. The admin API does the same over HTTP (docs/overrides.md).
 
-import { isInForce, type Override } from "@inkling/engine";
+import { isInForce, OVERRIDE_FLAGS, type Override } from "@inkling/engine";
 import {
   describeOverride,
   MAX_PAGE,
@@ -41,11 +41,14 @@ export function addOverride(program: Command, context: Context): void {
   addAudit(overrides, context);
 }
 
+/** "is_abuser, … or disposable" */
+const FLAGS = new Intl.ListFormat("en-GB", { type: "disjunction" }).format(OVERRIDE_FLAGS);
+
 function addAdd(overrides: Command, context: Context): void {
   const command = overrides
     .command("add <value>")
     .description("force a flag on or off")
-    .option("--flag <flag=verdict>", "is_abuser, is_proxy, is_tor_exit or disposable, =true or =false")
+    .option("--flag <flag=verdict>", `${FLAGS}, =true or =false`)
     .option("--note <text>", "why (required); at most 500 characters")
     .option("--expires <time>", "when it ends: 30d, 2027-01-31 or 2027-01-31T12:00:00Z (default: never)")
     .option(...AUTHOR)

@@ -4,6 +4,7 @@
 // out  a headline, a line for each known member with its feeds, and if wanted all of the evidence
 // note the value comes from outside: its control characters are replaced
 
+import { FLAG_ROWS, REPUTATION_FLAGS } from "@inkling/contract";
 import { feedAgeSeconds } from "@inkling/engine";
 import type { Geolocation, Scope } from "@inkling/server";
 import { formatAgo, type Style, table } from "./terminal.ts";
@@ -139,15 +140,15 @@ interface FlagRow {
   readonly flag: NonNullable<Entry["flags"]>[number];
   readonly name: string;
   /** In the headline. */
-  readonly verdict: string;
+  readonly noun: string;
 }
 
-const REPUTATION: readonly FlagRow[] = [
-  { flag: "is_tor_exit", name: "Tor exit", verdict: "a Tor exit" },
-  { flag: "is_proxy", name: "proxy or VPN", verdict: "a proxy or VPN" },
-  { flag: "is_abuser", name: "abuser", verdict: "a known abuser" },
-];
-const DISPOSABLE: FlagRow = { flag: "disposable", name: "disposable", verdict: "disposable" };
+/** The last flag first. */
+const REPUTATION: readonly FlagRow[] = REPUTATION_FLAGS.map((flag) => ({
+  flag,
+  ...FLAG_ROWS[flag],
+})).reverse();
+const DISPOSABLE: FlagRow = { flag: "disposable", name: "disposable", noun: "disposable" };
 
 function reputationVerdict({ answer, missing, style }: LookupResult): string {
   const raised = REPUTATION.filter(({ flag }) => answer[flag] === true);
@@ -155,7 +156,7 @@ function reputationVerdict({ answer, missing, style }: LookupResult): string {
     missing.length > 0
       ? style.yellow("nothing known, but not every list is loaded")
       : style.green("nothing known against it");
-  return raised.length === 0 ? clean : style.red(listed(raised.map(({ verdict }) => verdict)));
+  return raised.length === 0 ? clean : style.red(listed(raised.map(({ noun }) => noun)));
 }
 
 function describeReputation(result: LookupResult): string {
@@ -173,7 +174,7 @@ function emailVerdict({ answer, missing, style }: LookupResult): string {
   const isDisposable = answer.disposable === true;
   const isUnknown = missing.includes("disposable");
   const verdict = isDisposable
-    ? style.red(DISPOSABLE.verdict)
+    ? style.red(DISPOSABLE.noun)
     : isUnknown
       ? style.yellow("not known to be disposable, but no list is loaded")
       : style.green("not disposable");

@@ -1,4 +1,4 @@
-// sandbox-answers.ts: the server's sandbox, row by row. Made by scripts/sandbox-answers.ts; do not edit.
+// sandbox-answers.ts: the server's sandbox, row by row. Written by `npm run generate`; do not edit.
 
 // biome-ignore-all format: one row a line
 

@@ -1,4 +1,4 @@
-// sandbox-table.ts: the form of sandbox-answers.ts, which is made by scripts/sandbox-answers.ts.
+// sandbox-table.ts: the form of sandbox-answers.ts, which `npm run generate` writes.
 
 import type { Problem } from "../errors.ts";
 

@@ -1,6 +1,7 @@
 // parts.ts: which feeds each segment is made of, by the engine's FEED_SETS.
 
 import { type Answer, FEED_SETS, type SegmentKind } from "@inkling/engine";
+import { ANONYMOUS_FLAGS } from "../parse/anonymous-ip.ts";
 import { isAnycast } from "../policy/guards.ts";
 import type { LoadedFeed } from "./load.ts";
 
@@ -28,5 +29,5 @@ export function decides({ feed }: LoadedFeed, sets: readonly string[]): boolean 
 export function canSet(answer: Answer, { feed }: LoadedFeed): boolean {
   if (answer === "geolocation") return feed.sets === answer && feed.supplement !== true;
   if (feed.sets === answer) return true;
-  return answer === "is_tor_exit" && feed.sets === "is_proxy" && feed.format === "mmdb"; // anonymous-ip.ts
+  return feed.format === "mmdb" && ANONYMOUS_FLAGS.has(feed.sets) && ANONYMOUS_FLAGS.has(answer);
 }

@@ -1,20 +1,13 @@
 // claims.ts: the claims of a parsed feed, the input of policy.
 
+import type { FlagLabel } from "@inkling/contract";
 import type { AddressFlag, Prefix } from "@inkling/engine";
 
 /** A member of the answer about an address. */
 export type Flag = AddressFlag;
 
 /** What a list states about its networks; policy/labels.ts has the effect of each. */
-export type Label =
-  | "tor_exit"
-  | "vpn"
-  | "public_proxy"
-  | "hosting"
-  | "relay"
-  | "attacker"
-  | "criminal_network"
-  | "botnet_c2";
+export type Label = FlagLabel | "hosting" | "relay";
 
 /** Why a network is guarded against false listings; policy/guards.ts has the effect of each kind. */
 export type GuardKind =

@@ -5,6 +5,7 @@
 // out  networks with each label, in address order; one network may have several
 // err  MmdbError when the file is corrupt
 
+import { flagOfLabel } from "@inkling/contract";
 import { IpAddress, type Prefix } from "@inkling/engine";
 import type { Label } from "../catalog/claims.ts";
 import { MmdbRecords } from "../mmdb/records.ts";
@@ -17,6 +18,11 @@ const LABEL_OF: Readonly<Record<string, Label>> = {
   is_tor_exit_node: "tor_exit",
   is_hosting_provider: "hosting",
 };
+
+/** The flags that labels of such a database set. */
+export const ANONYMOUS_FLAGS: ReadonlySet<string | undefined> = new Set(
+  Object.values(LABEL_OF).map(flagOfLabel),
+);
 
 export interface AnonymousNetworks {
   readonly byLabel: ReadonlyMap<Label, readonly Prefix[]>;

@@ -8,11 +8,9 @@ export const IS_PROXY = bitsOf(["is_proxy"]);
 export const IS_TOR_EXIT = bitsOf(["is_tor_exit"]);
 export const ALL_FLAGS = bitsOf(ADDRESS_FLAGS);
 
-export const FLAG_BITS: Readonly<Record<Flag, number>> = {
-  is_abuser: IS_ABUSER,
-  is_proxy: IS_PROXY,
-  is_tor_exit: IS_TOR_EXIT,
-};
+export const FLAG_BITS = Object.fromEntries(ADDRESS_FLAGS.map((flag) => [flag, bitsOf([flag])])) as Readonly<
+  Record<Flag, number>
+>;
 
 /** The flags whose bits are set, in the order of the answer. */
 export function flagsOf(bits: number): Flag[] {

@@ -3,6 +3,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { flagOfLabel } from "@inkling/contract";
 import type { Label } from "../catalog/claims.ts";
 import { AGE, FEEDS } from "../catalog/feeds.ts";
 import { GUARD_FEEDS } from "../catalog/guard-feeds.ts";
@@ -53,7 +54,8 @@ test("guard feeds: each kind names its feeds, and how many networks our files ha
 const flagsIn = (text: string) =>
   Object.entries(FLAG_BITS).reduce((sum, [flag, bit]) => (text.includes(`\`${flag}\``) ? sum | bit : sum), 0);
 
-test.each(Object.entries(LABELS))("the label %s", (label, { flag, takes = 0, traffic = false }) => {
+test.each(Object.entries(LABELS))("the label %s", (label, { takes = 0, traffic = false }) => {
+  const flag = flagOfLabel(label as Label);
   const [, , sets, never, about] = row(`\`${label}\``);
   expect(sets).toBe(flag === undefined ? "" : `\`${flag}\``);
   expect(flagsIn(never!)).toBe(takes);
@@ -69,7 +71,7 @@ test("list weights", () => {
 
 test("every feed of networks that is no guard has its weight in the table", () => {
   const feeds = FEEDS.filter(({ label }) => label && Object.hasOwn(LABELS, label));
-  const weighted = feeds.filter(({ label }) => LABELS[label as Label].flag !== undefined);
+  const weighted = feeds.filter(({ label }) => flagOfLabel(label as Label) !== undefined);
   expect(weighted.length).toBeGreaterThan(8);
   expect(weighted.map(({ id }) => id).filter((id) => !Object.hasOwn(LIST_WEIGHTS, id))).toEqual([]);
   for (const { id, optIn } of weighted)
@@ -83,7 +85,7 @@ const describeHours = (hours: number) =>
 test.each(NETWORK_FEEDS.filter(({ sets }) => sets !== "guard").map((feed) => [feed.id, feed] as const))(
   "%s: label, flag, weight, lineage, age limit",
   (id, { label, lineage = [], age }) => {
-    const { flag } = LABELS[label as Label];
+    const flag = flagOfLabel(label as Label);
     expect(row(`\`${id}\``).slice(2, -1)).toEqual([
       `\`${label}\``,
       flag === undefined ? "" : `\`${flag}\``,
@@ -98,7 +100,7 @@ test("the subject of each feed follows from its label", () => {
   expect(NETWORK_FEEDS.length).toBeGreaterThan(15);
   for (const { id, sets, label } of FEEDS)
     if (label !== undefined && Object.hasOwn(LABELS, label))
-      expect([id, sets]).toEqual([id, LABELS[label as Label].flag ?? label]);
+      expect([id, sets]).toEqual([id, flagOfLabel(label as Label) ?? label]);
     else if (label !== undefined) expect([id, sets]).toEqual([id, "guard"]);
 });
 

@@ -11,6 +11,7 @@
 //     guard leaves is_tor_exit to a Tor list that names the address itself
 //   5 special-use: no flag at all
 
+import { flagOfLabel } from "@inkling/contract";
 import { ADDRESS_FLAGS, SPECIAL_USE } from "@inkling/engine";
 import type { GuardKind, Label, NetworkClaims } from "../catalog/claims.ts";
 import type { EvidenceEntry } from "./evidence.ts";
@@ -89,9 +90,9 @@ export function sourceOf(
     const takes = rule.takes ?? 0;
     return { ...source, ...rule, guards: takes, yields: yields ? takes & IS_TOR_EXIT : 0 };
   }
-  const { flag, ...rule } = LABELS[label as Label];
+  const flag = flagOfLabel(label as Label);
   const adds = flag === undefined ? 0 : FLAG_BITS[flag];
-  return { ...source, ...rule, adds, weight: weightOfList(feed), lineage };
+  return { ...source, ...LABELS[label as Label], adds, weight: weightOfList(feed), lineage };
 }
 
 /**

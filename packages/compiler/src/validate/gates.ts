@@ -7,12 +7,13 @@
 // cost a comparison walks both lists once
 
 import { ADDRESS_FLAGS, cutSuffix, type Prefix, type Space, specialUse } from "@inkling/engine";
-import type { DomainClaims, Flag, NetworkClaims } from "../catalog/claims.ts";
+import type { DomainClaims, NetworkClaims } from "../catalog/claims.ts";
 import { type Feed, FeedError, type Format } from "../catalog/feed.ts";
 import type { StatedPlaces } from "../parse/geofeed.ts";
 import { comparePrefixes, isSpecialUse } from "../parse/network-list.ts";
 import type { Skipped } from "../parse/tally.ts";
 import { mayHaveMail } from "../policy/email.ts";
+import { FLAG_BOUNDS } from "../policy/labels.ts";
 import { spaceChanges } from "./space.ts";
 
 const HOUR = 3_600_000;
@@ -84,16 +85,6 @@ export function requireEntries(feed: Feed, count: number): void {
 }
 
 /**
- * The widest network that any list of a flag may hold, whatever its row says; rows have narrower ones. In brackets the
- * widest of the default feeds of August 2026: a /10 would be 0.11 % of public IPv4 by one line.
- */
-const WIDEST: Readonly<Record<Flag, { readonly v4: number; readonly v6: number }>> = {
-  is_abuser: { v4: 11, v6: 19 }, // (/12 of Spamhaus)
-  is_proxy: { v4: 12, v6: 20 }, // (/16 and /29 of X4BNet)
-  is_tor_exit: { v4: 24, v6: 48 }, // (/25 and /59 of our own list)
-};
-
-/**
  * @param sets the flag that the networks set, if any: of a feed with several labels each has its own
  * @throws FeedError when a network is wider than any that the feed can hold
  */
@@ -121,7 +112,8 @@ export function isTooWideFor(feed: Feed, sets: string | undefined = feed.sets): 
 
 /** The shortest prefix that the feed can hold; 0 where any may be. */
 function widestOf({ widest }: Feed, family: 4 | 6, sets: string | undefined): number {
-  const bounds = [widest, WIDEST[sets as Flag]].flatMap((bound) => bound ?? []);
+  const flag = ADDRESS_FLAGS.find((name) => name === sets);
+  const bounds = [widest, flag && FLAG_BOUNDS[flag].widest].flatMap((bound) => bound ?? []);
   return Math.max(0, ...bounds.map((bound) => (family === 4 ? bound.v4 : bound.v6)));
 }
 
@@ -215,7 +207,7 @@ function common(
 
 /** Special-use networks: policy never flags them. */
 export function unflaggableNetworks({ sets }: Feed, networks: readonly Prefix[]): string[] {
-  if (!ADDRESS_FLAGS.includes(sets as Flag)) return [];
+  if (!ADDRESS_FLAGS.some((flag) => flag === sets)) return [];
   return networks.flatMap((network) => {
     const special = specialUse(network.address);
     return special === undefined ? [] : [`a network is ${special.use}: never flagged`];

@@ -4,6 +4,7 @@
 // out  Content: claims, places or registered countries; how many entries, when it was made, what it left out
 // err  FeedError, MmdbError: why it is refused
 
+import { flagOfLabel } from "@inkling/contract";
 import type { FeedReport, Release, Space } from "@inkling/engine";
 import type { DomainClaims, DomainSubject, NetworkClaims, NetworkSubject } from "../catalog/claims.ts";
 import { type Feed, FeedError, type Format } from "../catalog/feed.ts";
@@ -24,7 +25,6 @@ import {
 import { isSpecialUse } from "../parse/network-list.ts";
 import { parseVpnSystems } from "../parse/own-lists.ts";
 import type { Skips } from "../parse/tally.ts";
-import { LABELS } from "../policy/labels.ts";
 import { requireEntries, requireNarrow, unflaggableDomains, unflaggableNetworks } from "./gates.ts";
 import { spaceOf } from "./space.ts";
 
@@ -174,8 +174,9 @@ function readLabels(feed: Feed, files: readonly Uint8Array[]): Read {
   const { byLabel, entries, publishedAt } = readAnonymous(files);
   const { lineage = [] } = feed;
   const claims = [...byLabel].map(([label, networks]): NetworkClaims => {
-    requireNarrow(feed, networks, [], LABELS[label].flag ?? "hosting");
-    return { feed: feed.id, subject: LABELS[label].flag ?? "hosting", label, networks, lineage };
+    const subject = flagOfLabel(label) ?? "hosting";
+    requireNarrow(feed, networks, [], subject);
+    return { feed: feed.id, subject, label, networks, lineage };
   });
   const flagged = claims.filter(({ subject }) => subject !== "hosting").flatMap(({ networks }) => networks);
   return { content: { networks: claims }, entries, publishedAt, space: spaceOf(flagged) };

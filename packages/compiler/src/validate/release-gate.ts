@@ -16,24 +16,18 @@ import {
 } from "@inkling/engine";
 import type { Flag } from "../catalog/claims.ts";
 import { FLAG_BITS } from "../policy/flags.ts";
+import { FLAG_BOUNDS } from "../policy/labels.ts";
 import { type Judgement, OVERRULED } from "../policy/reputation.ts";
 import { spaceByValue, spaceOf } from "./space.ts";
 
 /** All IPv4 addresses that a visitor can have: 3,702,258,432. No feed states which of them are routed (about 3.1 billion). */
 const PUBLIC_4 = 2 ** 32 - spaceOf(SPECIAL_USE.map(({ prefix }) => prefix)).v4;
 
-/**
- * The most of the address space that a flag may have. In brackets what the default feeds of August 2026 came to, which
- * the optional ones at most double.
- */
-const MOST: Readonly<Record<Flag, Space>> = {
-  // 0.40 % of public IPv4 (14,876,114 addresses, nearly all Spamhaus'); no copy of its IPv6 list was at hand
-  is_abuser: { v4: 0.02 * PUBLIC_4, v6: 2 ** 47 },
-  // 0.082 % (3,038,503 addresses); 2.6e12 /64s, as many as 605 /32s have: at most 32,768 of them
-  is_proxy: { v4: 0.02 * PUBLIC_4, v6: 2 ** 47 },
-  // 0.00004 % (1,622 addresses); 41 /64s: at most as many as a /32 has
-  is_tor_exit: { v4: 0.0001 * PUBLIC_4, v6: 2 ** 32 },
-};
+/** How much of the address space a release may give a flag. */
+function largest(flag: Flag, family: keyof Space): number {
+  const { v4, v6 } = FLAG_BOUNDS[flag].largest;
+  return family === "v4" ? v4 * PUBLIC_4 : v6;
+}
 /** Growth from one release to the next; the copies of single feeds may grow by 30 to 50 %. */
 const MOST_GROWTH = 1.5;
 /** Growth that needs no reason: 0.05 % of public IPv4, 256 IPv6 networks of /32. */
@@ -105,9 +99,9 @@ function whyFlag(
 ): string[] {
   const now = flagged[family];
   const why: string[] = [];
-  if (now > MOST[flag][family])
+  if (now > largest(flag, family))
     why.push(
-      `${amount(now, family)} would be flagged, at most ${amount(MOST[flag][family], family)} are expected`,
+      `${amount(now, family)} would be flagged, at most ${amount(largest(flag, family), family)} are expected`,
     );
   const most = last && last.flagged[family] * MOST_GROWTH + FREE_GROWTH[family];
   if (most !== undefined && now > most)

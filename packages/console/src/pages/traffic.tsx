@@ -1,5 +1,6 @@
 // traffic.tsx: requests of the last hours: counts only.
 
+import { REPUTATION_FLAGS } from "@inkling/contract";
 import type { CountryCount, Traffic, TrafficPoint } from "@inkling/server/admin-answers";
 import { sum } from "d3-array";
 import { useState } from "preact/hooks";
@@ -9,7 +10,7 @@ import { BarChart, LineChart, Meter } from "../components/chart.tsx";
 import { Select } from "../components/form.tsx";
 import { LazyMap, Loaded } from "../components/loaded.tsx";
 import { Table, TableCard } from "../components/table.tsx";
-import { countryName, FLAG_NAMES, flagName, formatCount, formatMilliseconds } from "../format.ts";
+import { countryName, flagName, formatCount, formatMilliseconds } from "../format.ts";
 import { useLoad } from "../hooks.ts";
 import { SCOPES } from "./keys/usage.tsx";
 
@@ -29,7 +30,9 @@ const REQUESTS = [
   { name: "Single lookups", of: countSingle },
   { name: "Values of batches", of: countBatched },
 ];
-const FLAGS_SET = [...FLAG_NAMES, "disposable"].map((flag) => seriesOf("flags_raised", flag, flagName(flag)));
+const FLAGS_SET = [...REPUTATION_FLAGS, "disposable"].map((flag) =>
+  seriesOf("flags_raised", flag, flagName(flag)),
+);
 const LATENCIES = (["p50", "p95", "p99"] as const).map((name) => ({
   name,
   of: ({ latency_seconds }: TrafficPoint) => latency_seconds[name],

@@ -1,12 +1,16 @@
-// reputation-flags.ts: the flags of an address as bits, and the eight answers that they make.
+// reputation-flags.ts: the flags of an address as bits, and every answer that they make.
 
 import { ascii } from "../email/ascii.ts";
 import type { OverrideVerdict } from "./match.ts";
 import { ADDRESS_FLAGS, type OverrideFlag } from "./model.ts";
 
-/** The eight answers about an address, by the bits of its flags: the first flag is 1, the next 2. */
-export const REPUTATION_ANSWERS: readonly Uint8Array[] = Array.from({ length: 8 }, (_, bits) =>
-  ascii(JSON.stringify(Object.fromEntries(ADDRESS_FLAGS.map((flag, i) => [flag, (bits & (1 << i)) !== 0])))),
+/** The answers about an address, by the bits of its flags: the first flag is 1, the next 2. */
+export const REPUTATION_ANSWERS: readonly Uint8Array[] = Array.from(
+  { length: 2 ** ADDRESS_FLAGS.length },
+  (_, bits) =>
+    ascii(
+      JSON.stringify(Object.fromEntries(ADDRESS_FLAGS.map((flag, i) => [flag, (bits & (1 << i)) !== 0]))),
+    ),
 );
 
 const FLAG_BITS = new Map<OverrideFlag, number>(ADDRESS_FLAGS.map((flag, i) => [flag, 1 << i]));
@@ -20,7 +24,7 @@ export function bitsOf(flags: Iterable<OverrideFlag>): number {
 
 const T = 0x74;
 
-/** The bits of one of the eight answers, which begins at `start` and may go on after its flags. */
+/** The bits of one of these answers, which begins at `start` and may go on after its flags. */
 export function bitsOfAnswer(answer: Uint8Array, start = 0): number {
   let bits = 0;
   let at = start;

@@ -8,11 +8,12 @@
 // while their inputs are the same, so that the same inputs give the same id; an email segment that is made elsewhere from
 // them has other keys (domain-hash.ts).
 
+import { REPUTATION_FLAGS } from "@inkling/contract";
 import { z } from "zod";
 import type { SegmentKind } from "./segment.ts";
 
-/** What a feed can decide: the three reputation flags, disposable domains, and geolocation. */
-export const ANSWERS = ["geolocation", "is_abuser", "is_proxy", "is_tor_exit", "disposable"] as const;
+/** What a feed can decide: the reputation flags, disposable domains, and geolocation. */
+export const ANSWERS = ["geolocation", ...REPUTATION_FLAGS, "disposable"] as const;
 export type Answer = (typeof ANSWERS)[number];
 
 /**
@@ -24,7 +25,7 @@ export const FEED_SETS: Readonly<
 > = {
   geo: { deciding: ["geolocation", "registered_country"], other: ["network"] },
   reputation: {
-    deciding: ["is_abuser", "is_proxy", "is_tor_exit"],
+    deciding: REPUTATION_FLAGS,
     other: ["hosting", "relay", "guard", "network"],
   },
   email: { deciding: ["disposable"], other: ["free", "relay", "popular", "shared"] },

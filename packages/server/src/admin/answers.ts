@@ -14,9 +14,8 @@ import type { importAnswer, overrideAnswer } from "./overrides.ts";
 import type { changesAnswer } from "./release-changes.ts";
 import type { trafficAnswer } from "./traffic.ts";
 
+export type { ReputationFlag as Flag } from "@inkling/contract";
 export type { EmailVerdict, Geolocation, Reputation } from "../lookup/answer-schemas.ts";
-
-export type Flag = (typeof schemas.FLAGS)[number];
 export type Evidence = z.output<typeof schemas.evidenceEntry>;
 /** In place of one answer of a lookup. */
 export type ValueProblem = z.output<typeof schemas.valueProblem>;

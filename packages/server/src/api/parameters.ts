@@ -4,7 +4,8 @@
 // out  bits of WANTS, or a problem that names what is allowed
 // src  RFC 3986 3.4 (percent-encoding; "+" is a plus, not a space)
 
-import { type AddressFlag, bitsOf } from "@inkling/engine";
+import { FLAG_ROWS, REPUTATION_FLAGS, type ReputationFlag } from "@inkling/contract";
+import { bitsOf } from "@inkling/engine";
 import { type Problem, problem } from "../http/problems.ts";
 import { decodeSegment } from "../http/request-target.ts";
 import { PLAIN, WANTS } from "../lookup/pipeline.ts";
@@ -22,17 +23,15 @@ const INCLUDE_NETWORK: Parameter = { name: "include", value: "network", wants: W
 const INCLUDE_SUBJECT: Parameter = { name: "include", value: "subject", wants: WANTS.subject };
 const CHECKS_MX: Parameter = { name: "checks", value: "mx", wants: WANTS.mx };
 
-/** Flags of addresses as proxies call them. */
-export const FLAG_NAMES = { abuser: "is_abuser", proxy: "is_proxy", tor: "is_tor_exit" } as const;
 /** Above the bits of WANTS. */
 const DENY_SHIFT = 8;
 
 /** The flags that `deny` names, as REPUTATION_ANSWERS counts them. */
 export const deniedBits = (wants: number): number => wants >> DENY_SHIFT;
 
-const deny = ([value, flag]: readonly [string, AddressFlag]): Parameter => ({
+const deny = (flag: ReputationFlag): Parameter => ({
   name: "deny",
-  value,
+  value: FLAG_ROWS[flag].deny,
   wants: bitsOf([flag]) << DENY_SHIFT,
 });
 
@@ -78,4 +77,4 @@ export class Parameters {
 export const NO_PARAMETERS = new Parameters([]);
 export const ADDRESS_PARAMETERS = new Parameters([INCLUDE_EVIDENCE, INCLUDE_NETWORK, INCLUDE_SUBJECT]);
 export const EMAIL_PARAMETERS = new Parameters([INCLUDE_EVIDENCE, CHECKS_MX]);
-export const FORWARD_AUTH_PARAMETERS = new Parameters(Object.entries(FLAG_NAMES).map(deny));
+export const FORWARD_AUTH_PARAMETERS = new Parameters(REPUTATION_FLAGS.map(deny));

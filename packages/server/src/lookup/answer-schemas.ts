@@ -5,6 +5,7 @@
 // note The server writes answers as bytes and asks no schema: tests hold each answer to these (test/checked-fetch.ts).
 //      Nothing that runs at the start imports this file for more than its types.
 
+import { REPUTATION_FLAGS } from "@inkling/contract";
 import { ANSWERS, feedReport, heldRelease, release } from "@inkling/engine";
 import { channelReport } from "@inkling/release-store";
 import { z } from "zod";
@@ -25,8 +26,6 @@ const country = z
   })
   .meta({ id: "Country" });
 
-export const FLAGS = ["is_abuser", "is_proxy", "is_tor_exit"] as const;
-
 export const evidenceEntry = z
   .looseObject({
     feed: text.meta({
@@ -34,7 +33,7 @@ export const evidenceEntry = z
     }),
     label: text.meta({ description: "What the feed knows, as in `vpn` or `relay`" }),
     effect: z.enum(["sets", "removes", "fills", "label"]),
-    flags: z.array(z.enum([...FLAGS, "disposable"])).optional(),
+    flags: z.array(z.enum([...REPUTATION_FLAGS, "disposable"])).optional(),
     members: z.array(text).optional().meta({ description: "Members of the answer that it filled in" }),
     id: text.optional().meta({ description: "Of an override" }),
     did_you_mean: text.optional(),

@@ -2,6 +2,7 @@
 //
 // note An operation without a row here does not compile; the tests hold every answer to the document.
 
+import { FLAG_ROWS, REPUTATION_FLAGS } from "@inkling/contract";
 import { z } from "zod";
 import type { ApiRoute } from "../api/route.ts";
 import { ROUTES } from "../api/routes.ts";
@@ -37,9 +38,16 @@ const VALUES: Readonly<Record<string, string>> = {
   "include=network":
     "`network` adds whose network it is: `network`, null where the release has no such data.",
   "include=subject": "`subject` adds what was looked up: `ip` and `prefix`.",
-  "deny=abuser": "Refuses abusers (`is_abuser`),",
-  "deny=proxy": "proxies and VPNs (`is_proxy`),",
-  "deny=tor": "Tor exits (`is_tor_exit`). Without it every visitor passes.",
+  ...Object.fromEntries(
+    REPUTATION_FLAGS.map((flag, i) => {
+      const text = `${i === 0 ? "Refuses " : ""}${FLAG_ROWS[flag].plural} (\`${flag}\`)`;
+      const isLast = flag === REPUTATION_FLAGS.at(-1);
+      return [
+        `deny=${FLAG_ROWS[flag].deny}`,
+        isLast ? `${text}. Without it every visitor passes.` : `${text},`,
+      ];
+    }),
+  ),
   "checks=mx": "`mx` asks DNS whether the domain takes mail: `checks.mx`.",
 };
 

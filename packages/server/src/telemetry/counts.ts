@@ -30,7 +30,7 @@ const AUDIENCE_INDEX: Readonly<Record<Audience, number>> = { none: 0, live: 1, t
 export const REQUEST_KINDS = ["single", "batch"] as const;
 export type RequestKind = (typeof REQUEST_KINDS)[number];
 /** Most answers are this one, whose length no other has. */
-const NO_FLAGS_LENGTH = REPUTATION_ANSWERS[0]!.length; // there are eight
+const NO_FLAGS_LENGTH = REPUTATION_ANSWERS[0]!.length; // there is always a first
 const DISPOSABLE = OVERRIDE_FLAGS.indexOf("disposable");
 
 const STATUSES = 600;

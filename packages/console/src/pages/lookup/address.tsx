@@ -1,5 +1,6 @@
 // address.tsx: everything about one IP address: location, reputation, evidence.
 
+import { FLAG_ROWS, REPUTATION_FLAGS } from "@inkling/contract";
 import type {
   Evidence,
   Flag,
@@ -11,7 +12,7 @@ import type {
 import { Badge, Card, Definitions } from "../../components/basics.tsx";
 import { LazyMap } from "../../components/loaded.tsx";
 import { TwoLines } from "../../components/table.tsx";
-import { countryName, FLAG_NAMES, FLAGS, formatLabel } from "../../format.ts";
+import { countryName, flagName, formatLabel } from "../../format.ts";
 import { isProblem, isUnknown } from "./answers.ts";
 import { ApiRequest, EvidenceCard, ValueProblemCard } from "./evidence.tsx";
 import { OverrideButton } from "./override-button.tsx";
@@ -26,7 +27,7 @@ interface AddressResultProps {
 export function AddressResult({ answer, missing, reload }: AddressResultProps) {
   const { value, address = value, geolocation, reputation, overrides } = answer;
   if (isProblem(reputation)) return <ValueProblemCard value={value} problem={reputation} />;
-  const unknown = FLAG_NAMES.filter((flag) => isUnknown(reputation, flag, missing));
+  const unknown = REPUTATION_FLAGS.filter((flag) => isUnknown(reputation, flag, missing));
   return (
     <div class="pair">
       <LocationCard address={address} answer={geolocation} />
@@ -107,8 +108,8 @@ interface ReputationCardProps {
 }
 
 function ReputationCard({ address, reputation, unknown, reload }: ReputationCardProps) {
-  const set = FLAG_NAMES.filter((flag) => reputation[flag]);
-  const nouns = new Intl.ListFormat("en").format(set.map((flag) => FLAGS[flag][1]));
+  const set = REPUTATION_FLAGS.filter((flag) => reputation[flag]);
+  const nouns = new Intl.ListFormat("en").format(set.map((flag) => FLAG_ROWS[flag].noun));
   const none = unknown.length === 0 ? "No flags" : "No known flags";
   const badgeOf = (flag: Flag) => {
     if (unknown.includes(flag)) return <Badge kind="faint">unknown</Badge>;
@@ -117,12 +118,12 @@ function ReputationCard({ address, reputation, unknown, reload }: ReputationCard
   return (
     <Card title={set.length > 0 ? `Flagged as ${nouns}` : none}>
       <ul class="flags">
-        {FLAG_NAMES.map((flag) => (
+        {REPUTATION_FLAGS.map((flag) => (
           <li key={flag}>
             {badgeOf(flag)}
             <span>
-              <strong>{FLAGS[flag][0]}</strong>
-              <small>{FLAGS[flag][2]}</small>
+              <strong>{flagName(flag)}</strong>
+              <small>{FLAG_ROWS[flag].meaning}</small>
             </span>
             <OverrideButton value={address} flag={flag} verdict={!reputation[flag]} onDone={reload} />
           </li>

@@ -1,7 +1,7 @@
 // answers.ts: answers that are problems, and members that lack data.
 
+import { isReputationFlag } from "@inkling/contract";
 import type { Answer, Flag, Reputation, ValueProblem } from "@inkling/server/admin-answers";
-import { FLAGS } from "../../format.ts";
 
 export const isProblem = (answer: object): answer is ValueProblem => "code" in answer;
 
@@ -16,8 +16,8 @@ export function lacksData(answer: Answer, gap: string): boolean {
   if ("email" in answer) return gap === "disposable";
   if (answer.kind === "network") return gap !== "disposable" && !isProblem(answer.summary);
   if (answer.kind !== "address" || gap === "disposable") return false;
-  if (!(gap in FLAGS)) return isProblem(answer.geolocation);
-  return !isProblem(answer.reputation) && isUnknown(answer.reputation, gap as Flag, [gap]);
+  if (!isReputationFlag(gap)) return isProblem(answer.geolocation);
+  return !isProblem(answer.reputation) && isUnknown(answer.reputation, gap, [gap]);
 }
 
 /** Is the answer made of the data of this name? */

@@ -3,8 +3,8 @@
 // note A flag without data is an empty cell, not "false". A text that a spreadsheet would run as a formula gets an
 //      apostrophe in front.
 
+import { REPUTATION_FLAGS } from "@inkling/contract";
 import type { Answer } from "@inkling/server/admin-answers";
-import { FLAG_NAMES } from "../../format.ts";
 import { isProblem, isUnknown } from "./answers.ts";
 
 type Cell = string | number | boolean | undefined;
@@ -24,7 +24,7 @@ const COLUMNS: readonly (readonly [
   ["latitude", (answer) => placeOf(answer)?.location.latitude],
   ["longitude", (answer) => placeOf(answer)?.location.longitude],
   ["accuracy_radius", (answer) => placeOf(answer)?.location.accuracy_radius],
-  ...FLAG_NAMES.map(
+  ...REPUTATION_FLAGS.map(
     (flag) =>
       [
         flag,

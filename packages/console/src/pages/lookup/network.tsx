@@ -1,10 +1,11 @@
 // network.tsx: what is known of a whole network: how much of it is flagged, where it is, and the parts that it consists of.
 
+import { FLAG_ROWS, REPUTATION_FLAGS } from "@inkling/contract";
 import type { NetworkAnswer } from "@inkling/server/admin-answers";
 import { Badge, Card, Definitions, Notice } from "../../components/basics.tsx";
 import { Meter } from "../../components/chart.tsx";
 import { Table } from "../../components/table.tsx";
-import { countryName, FLAG_NAMES, FLAGS, flagName, formatCount, formatPercent } from "../../format.ts";
+import { countryName, flagName, formatCount, formatPercent } from "../../format.ts";
 import { isProblem } from "./answers.ts";
 import { Copies, ValueProblemCard } from "./evidence.tsx";
 import { OverrideButton } from "./override-button.tsx";
@@ -31,7 +32,7 @@ export function NetworkResult({ answer, missing, reload }: NetworkResultProps) {
           </Notice>
         )}
         <ul class="flags">
-          {FLAG_NAMES.map((flag) => (
+          {REPUTATION_FLAGS.map((flag) => (
             <li key={flag}>
               {missing.includes(flag) && flags[flag] === 0 ? (
                 <Badge kind="faint">unknown</Badge>
@@ -39,8 +40,8 @@ export function NetworkResult({ answer, missing, reload }: NetworkResultProps) {
                 <Badge kind={flags[flag] > 0 ? "bad" : "good"}>{formatPercent(flags[flag])}</Badge>
               )}
               <span>
-                <strong>{FLAGS[flag][0]}</strong>
-                <small>{FLAGS[flag][2]}</small>
+                <strong>{flagName(flag)}</strong>
+                <small>{FLAG_ROWS[flag].meaning}</small>
               </span>
               <OverrideButton value={network} flag={flag} verdict={flags[flag] === 0} onDone={reload} />
             </li>

@@ -1,12 +1,13 @@
 // results.tsx: several answers as a table that is filtered, sorted and saved.
 
+import { REPUTATION_FLAGS } from "@inkling/contract";
 import type { Answer, EmailVerdict, Flag, Reputation } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
 import { Badge, Button, Card } from "../../components/basics.tsx";
 import { Field, Select, TextField } from "../../components/form.tsx";
 import { Table, TwoLines } from "../../components/table.tsx";
 import { download } from "../../download.ts";
-import { countryName, FLAG_NAMES, flagName, formatCount, formatPercent } from "../../format.ts";
+import { countryName, flagName, formatCount, formatPercent } from "../../format.ts";
 import { isProblem, isUnknown } from "./answers.ts";
 import { csvOf } from "./csv.ts";
 
@@ -128,8 +129,8 @@ function verdictOf(answer: Answer, missing: Missing): Verdict {
   if ("valid" in found) return { kind: "clean", texts: ["valid"] };
   const isPartial =
     "flagged" in found
-      ? FLAG_NAMES.some((flag) => missing.includes(flag))
-      : FLAG_NAMES.some((flag) => isUnknown(found, flag, missing));
+      ? REPUTATION_FLAGS.some((flag) => missing.includes(flag))
+      : REPUTATION_FLAGS.some((flag) => isUnknown(found, flag, missing));
   return { kind: "clean", texts: [isPartial ? "no known flags" : "no flags"], isPartial };
 }
 
@@ -139,8 +140,8 @@ function faultsOf(found: Reputation | EmailVerdict | Summary): string[] {
   if ("valid" in found) {
     return [...(found.valid ? [] : ["not valid"]), ...(found.disposable ? ["disposable"] : [])];
   }
-  if (!("flagged" in found)) return FLAG_NAMES.filter((flag) => found[flag]).map(flagName);
-  return FLAG_NAMES.filter((flag) => found.flags[flag] > 0).map(
+  if (!("flagged" in found)) return REPUTATION_FLAGS.filter((flag) => found[flag]).map(flagName);
+  return REPUTATION_FLAGS.filter((flag) => found.flags[flag] > 0).map(
     (flag) => `${flagName(flag)} ${formatPercent(found.flags[flag])}`,
   );
 }

@@ -1,12 +1,13 @@
 // add.tsx: a form that adds an override.
 
+import { REPUTATION_FLAGS } from "@inkling/contract";
 import { ApiError, api, UserError } from "../../api.ts";
 import { Card } from "../../components/basics.tsx";
 import { ExpiryField, expiryOf, Field, Form, Select, TextField, textOf } from "../../components/form.tsx";
-import { FLAG_NAMES, flagName } from "../../format.ts";
+import { flagName } from "../../format.ts";
 import { notify } from "../../hooks.ts";
 
-const VERDICTS = [...FLAG_NAMES, "disposable"].flatMap((flag) => [
+const VERDICTS = [...REPUTATION_FLAGS, "disposable"].flatMap((flag) => [
   [`${flag}=false`, `${flagName(flag)}: no`] as const,
   [`${flag}=true`, `${flagName(flag)}: yes`] as const,
 ]);

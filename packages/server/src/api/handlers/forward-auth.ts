@@ -7,6 +7,7 @@
 // A visitor passes only where that was looked up, or where there is nothing to look up: a special-use address. One
 // lookup of reputation is charged; the country is free for keys with that scope.
 
+import { FLAG_ROWS } from "@inkling/contract";
 import { ADDRESS_FLAGS, bitsOf, bitsOfAnswer, bodyOf, dataMissing, unwrapIpv4 } from "@inkling/engine";
 import { type Problem, problem } from "../../http/problems.ts";
 import { problemOf } from "../../lookup/failures.ts";
@@ -14,7 +15,7 @@ import { type Pipeline, PLAIN, type Question, type Subject } from "../../lookup/
 import { countryCode, countryIndex } from "../../telemetry/answer-scan.ts";
 import { JSON_TYPE, NO_STORE } from "../answer-headers.ts";
 import type { Exchange } from "../exchange.ts";
-import { deniedBits, FLAG_NAMES, FORWARD_AUTH_PARAMETERS } from "../parameters.ts";
+import { deniedBits, FORWARD_AUTH_PARAMETERS } from "../parameters.ts";
 import { hasLongBody } from "../responses.ts";
 import type { ApiContext, ApiRoute } from "../route.ts";
 
@@ -25,9 +26,7 @@ const VISITOR_UNKNOWN = problem(
 
 /** `Inkling-Flags`, by the bits of the flags. */
 const FLAGS_TEXTS = Array.from({ length: 1 << ADDRESS_FLAGS.length }, (_, bits) => {
-  const names = Object.entries(FLAG_NAMES).flatMap(([name, flag]) =>
-    (bits & bitsOf([flag])) !== 0 ? name : [],
-  );
+  const names = ADDRESS_FLAGS.flatMap((flag) => ((bits & bitsOf([flag])) !== 0 ? FLAG_ROWS[flag].deny : []));
   return names.length === 0 ? "none" : names.join(",");
 });
 

@@ -1,17 +1,12 @@
-// python-members.ts: makes packages/python/inkling/_generated.py: error codes, and the answers as dataclasses.
+// python-members.ts: generates packages/python/inkling/_generated.py: error codes, and the answers as dataclasses.
 //
-// run  npx bun scripts/python-members.ts
 // in   the OpenAPI document; what it does not have, the hints and what data an answer needs, from the TypeScript client
 // out  one class for each object of an answer; a member that may be omitted is Optional
-// note test/python-client.test.ts fails when the file is not current
 
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { DATA_OF } from "../packages/client/src/data-state.ts";
-import { HINTS } from "../packages/client/src/errors.ts";
-import { openApiJson } from "../packages/server/src/openapi/public.ts";
-
-export const OUT = join(import.meta.dirname, "../packages/python/inkling/_generated.py");
+import { DATA_OF } from "../../packages/client/src/data-state.ts";
+import { HINTS } from "../../packages/client/src/errors.ts";
+import { openApiJson } from "../../packages/server/src/openapi/public.ts";
+import type { GeneratedFile } from "./generated.ts";
 
 interface Schema {
   readonly $ref?: string;
@@ -144,8 +139,11 @@ class Classes {
   }
 }
 
-/** The module's text. */
-export function pythonMembers(): string {
+export const pythonMembers = (): GeneratedFile[] => [
+  { path: "packages/python/inkling/_generated.py", content: moduleText() },
+];
+
+function moduleText(): string {
   const schemas: Readonly<Record<string, Schema>> = JSON.parse(openApiJson("")).components.schemas;
   const classes = new Classes(schemas);
   for (const name of Object.values(ANSWERS)) classes.add(name, schemas[name]!);
@@ -160,7 +158,7 @@ export function pythonMembers(): string {
     return `    ${JSON.stringify(code)}: ${JSON.stringify(hint)},`;
   });
   return [
-    "# Made by scripts/python-members.ts from the OpenAPI document. Do not edit.",
+    "# Written by `npm run generate` from the OpenAPI document. Do not edit.",
     "from __future__ import annotations",
     "",
     "from dataclasses import dataclass, field",
@@ -203,5 +201,3 @@ export function pythonMembers(): string {
     "",
   ].join("\n");
 }
-
-if (import.meta.main) writeFileSync(OUT, pythonMembers());

@@ -1,12 +1,8 @@
-// sandbox-answers.ts: makes packages/client/src/testing/sandbox-answers.ts from the server's sandbox.
+// sandbox-answers.ts: generates packages/client/src/testing/sandbox-answers.ts from the server's sandbox.
 //
-// run  npx bun scripts/sandbox-answers.ts
 // in   packages/server/src/lookup: the tables, and the functions that answer from them
 // out  each row's answer with its evidence, or its code; the problem documents; special-use networks
-// note test/client-testing.test.ts fails when the file is not current
 
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import {
   formatIp,
   INCLUDE,
@@ -23,20 +19,19 @@ import {
   type Problem,
   type ProblemCode,
   problemBody,
-} from "../packages/server/src/http/problems.ts";
-import { SANDBOX_VERSION, sandboxAddress, sandboxEmail } from "../packages/server/src/lookup/sandbox.ts";
+} from "../../packages/server/src/http/problems.ts";
+import { SANDBOX_VERSION, sandboxAddress, sandboxEmail } from "../../packages/server/src/lookup/sandbox.ts";
 import {
   SANDBOX_ADDRESSES,
   SANDBOX_CHECKS,
   SANDBOX_DOMAINS,
   SANDBOX_ME,
   SANDBOX_PROBLEMS,
-} from "../packages/server/src/lookup/sandbox-tables.ts";
+} from "../../packages/server/src/lookup/sandbox-tables.ts";
+import type { GeneratedFile } from "./generated.ts";
 
 /** Everything that an answer can have. */
 const ALL = INCLUDE.evidence | INCLUDE.network | INCLUDE.subject;
-
-const OUT = join(import.meta.dirname, "../packages/client/src/testing/sandbox-answers.ts");
 
 function addressOf(text: string) {
   const address = new IpAddress();
@@ -77,8 +72,11 @@ const networks = (isDocumentation: boolean) =>
   );
 const networkText = ({ address, bits }: Prefix) => `${formatIp(address)}/${bits}`;
 
-/** What the file holds. */
-export function sandboxAnswers(): object {
+export const sandboxAnswers = (): GeneratedFile[] => [
+  { path: "packages/client/src/testing/sandbox-answers.ts", content: fileText() },
+];
+
+function answers(): object {
   const byAddress = (lookup: "geolocate" | "reputation") =>
     Object.fromEntries(addresses.map((text) => [text, found(sandboxAddress(lookup, addressOf(text), ALL))]));
   return {
@@ -103,14 +101,14 @@ export function sandboxAnswers(): object {
 
 /** One row a line. */
 function fileText(): string {
-  const members = Object.entries(sandboxAnswers()).map(([name, value]) => {
+  const members = Object.entries(answers()).map(([name, value]) => {
     if (typeof value === "string" || Array.isArray(value)) return `  ${name}: ${JSON.stringify(value)},`;
     const rows = Object.entries(value).map(
       ([key, row]) => `    ${JSON.stringify(key)}: ${JSON.stringify(row)},`,
     );
     return `  ${name}: {\n${rows.join("\n")}\n  },`;
   });
-  return `// sandbox-answers.ts: the server's sandbox, row by row. Made by scripts/sandbox-answers.ts; do not edit.
+  return `// sandbox-answers.ts: the server's sandbox, row by row. Written by \`npm run generate\`; do not edit.
 
 // biome-ignore-all format: one row a line
 
@@ -121,5 +119,3 @@ ${members.join("\n")}
 };
 `;
 }
-
-if (import.meta.main) writeFileSync(OUT, fileText());

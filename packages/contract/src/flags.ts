@@ -1,0 +1,157 @@
+// flags.ts: the flags of a reputation answer, and the labels that feeds and evidence use.
+//
+// A new flag is a row here, a label that sets it, a bound in the compiler's policy/flags.ts, and a feed with that label.
+
+interface FlagRow {
+  /** For people, in the middle of a sentence: "proxy or VPN". */
+  readonly name: string;
+  /** The same with its article: "a proxy or VPN". */
+  readonly noun: string;
+  /** Several: "proxies and VPNs". */
+  readonly plural: string;
+  readonly meaning: string;
+  /** The value of `deny` of /v1/forward-auth that refuses it, which is also its name in `Inkling-Flags`. */
+  readonly deny: string;
+  /** The sandbox address that has this flag only: 192.0.2.N and 2001:db8::N. */
+  readonly sandbox: number;
+  /** A data centre's sandbox network, instead of an access provider's. */
+  readonly inDataCentre: boolean;
+  /** Does it make an address anonymous in MaxMind's GeoIP2 Anonymous IP? */
+  readonly anonymous: boolean;
+}
+
+const ROWS = {
+  is_abuser: {
+    name: "abuser",
+    noun: "a known abuser",
+    plural: "abusers",
+    meaning: "seen attacking, or in a network run by criminals",
+    deny: "abuser",
+    sandbox: 4,
+    inDataCentre: false,
+    anonymous: false,
+  },
+  is_proxy: {
+    name: "proxy or VPN",
+    noun: "a proxy or VPN",
+    plural: "proxies and VPNs",
+    meaning: "a VPN or public proxy: hides the address of its users",
+    deny: "proxy",
+    sandbox: 5,
+    inDataCentre: true,
+    anonymous: true,
+  },
+  is_tor_exit: {
+    name: "Tor exit",
+    noun: "a Tor exit",
+    plural: "Tor exits",
+    meaning: "traffic of the Tor network leaves here",
+    deny: "tor",
+    sandbox: 6,
+    inDataCentre: true,
+    anonymous: true,
+  },
+} as const satisfies Readonly<Record<string, FlagRow>>;
+
+export type ReputationFlag = keyof typeof ROWS;
+/** The flags of a reputation answer with what is known of each, in the order in which the answer lists them. */
+export const FLAG_ROWS: Readonly<Record<ReputationFlag, FlagRow>> = ROWS;
+export const REPUTATION_FLAGS = Object.keys(ROWS) as readonly ReputationFlag[] as readonly [
+  ReputationFlag,
+  ...ReputationFlag[],
+];
+
+export function isReputationFlag(name: string): name is ReputationFlag {
+  return Object.hasOwn(ROWS, name);
+}
+
+interface LabelRow {
+  readonly meaning: string;
+  /** For people, where it is not the label with spaces. */
+  readonly name?: string;
+  /** The flag that lists with this label set; without one the label is evidence and no verdict. */
+  readonly sets?: ReputationFlag;
+}
+
+const SAME_KIND = "`include=network`: kind of the network, by the rule in `why`; `hosting` too";
+
+const LABELS = {
+  tor_exit: {
+    meaning: "Tor traffic leaves there",
+    name: "Tor exit",
+    sets: "is_tor_exit",
+  },
+  vpn: {
+    meaning: "a VPN provider uses the network",
+    name: "VPN",
+    sets: "is_proxy",
+  },
+  public_proxy: {
+    meaning: "an open proxy worked there",
+    sets: "is_proxy",
+  },
+  attacker: { meaning: "attacks came from the address", name: "reported attacker", sets: "is_abuser" },
+  criminal_network: { meaning: "criminals run the network", sets: "is_abuser" },
+  botnet_c2: {
+    meaning: "the machine commands a botnet",
+    name: "botnet command server",
+    sets: "is_abuser",
+  },
+  hosting: { meaning: "data centre network" },
+  override: { meaning: "the operator's own verdict", name: "your override" },
+  relay: {
+    meaning: "privacy relay: ordinary people, many behind one address",
+    name: "privacy relay",
+  },
+  "public-resolver": { meaning: "guard: public DNS resolver" },
+  "listed-resolver": { meaning: "guard: on a list of public DNS resolvers" },
+  crawler: { meaning: "guard: search engine crawler" },
+  cdn: { meaning: "guard: content delivery network" },
+  "cdn-operator": { meaning: "guard: any network of a CDN operator" },
+  "mail-sender": { meaning: "guard: mail provider's servers" },
+  monitor: { meaning: "guard: machines of a monitoring service" },
+  "webhook-sender": { meaning: "guard: machines that send a service's webhooks" },
+  special_use: { meaning: "reserved by a standard" },
+  disposable: { meaning: "domain of a disposable-email provider", name: "disposable email service" },
+  free_mail: { meaning: "domain of a provider of ordinary mail" },
+  popular: { meaning: "among the most used domains; only where a disposable list names it" },
+  shared_domain: { meaning: "strangers get names below it" },
+  name: {
+    meaning: "the name itself counts for or against, by the reason in `why`; only where lists disagree",
+  },
+  mail_host: { meaning: "its mail goes to a [disposable mail host](email.md#disposable-mail-hosts)" },
+  role_account: { meaning: "read by a role, not a person ([email.md](email.md#labels))" },
+  alias: { meaning: "has a tag" },
+  mistyped: { meaning: "close to a popular domain, named in `did_you_mean`" },
+  public_suffix: { meaning: "public suffix: no list is consulted" },
+  location: { meaning: "geolocate: source of the location" },
+  anycast: { meaning: "geolocate: one address in many places; the country is that of registration" },
+  autonomous_system: { meaning: "`include=network`: the system that announces the network, and its name" },
+  isp: { meaning: SAME_KIND },
+  mobile: { meaning: SAME_KIND },
+  education: { meaning: SAME_KIND },
+  government: { meaning: SAME_KIND },
+  business: { meaning: SAME_KIND },
+  registry: { meaning: "geolocate: registry record of who holds the network" },
+  derived: { meaning: "geolocate: follows from other members" },
+  estimated: { meaning: "geolocate: an estimate, because the source states nothing" },
+} as const satisfies Readonly<Record<string, LabelRow>>;
+
+export type EvidenceLabel = keyof typeof LABELS;
+/** The labels of evidence, in the order of docs/evidence.md. */
+export const LABEL_ROWS: Readonly<Record<EvidenceLabel, LabelRow>> = LABELS;
+export const EVIDENCE_LABELS = Object.keys(LABELS) as readonly EvidenceLabel[];
+
+/** The labels whose lists set a flag. */
+export type FlagLabel = {
+  [L in EvidenceLabel]: (typeof LABELS)[L] extends { readonly sets: ReputationFlag } ? L : never;
+}[EvidenceLabel];
+
+export function isEvidenceLabel(name: string): name is EvidenceLabel {
+  return Object.hasOwn(LABELS, name);
+}
+
+/** The flag that lists with this label set. */
+export function flagOfLabel(label: EvidenceLabel): ReputationFlag | undefined {
+  return LABEL_ROWS[label].sets;
+}

@@ -1,0 +1,49 @@
+// generate.ts: `npm run generate` writes every file, and every section of a page, that derives from rows.
+//
+// To add a generator:
+//   1. add a file to scripts/generators with a function that returns files or sections (their types are in generated.ts);
+//      it reads rows, never the files that it writes
+//   2. for a section, put the lines `<!-- generated: NAME -->` and `<!-- end -->` where it belongs in the page
+//   3. add the function to GENERATORS, and run `npm run generate`
+// test/generated.test.ts has a test for each output, named after it, which fails when the stored text differs.
+
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Generated, Generator } from "./generators/generated.ts";
+import { pythonMembers } from "./generators/python-members.ts";
+import { sandboxAnswers } from "./generators/sandbox-answers.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const GENERATORS: readonly Generator[] = [pythonMembers, sandboxAnswers];
+
+export const generated = (): Generated[] => GENERATORS.flatMap((generator) => generator());
+
+/** How people call an output. */
+export const nameOf = (output: Generated): string =>
+  "section" in output ? `${output.path}, section ${output.section}` : output.path;
+
+/** What the file holds now, and what it would hold with this output. @throws Error for a section without markers */
+export function fileWith(output: Generated): { readonly stored: string; readonly wanted: string } {
+  const path = join(ROOT, output.path);
+  const stored = existsSync(path) ? readFileSync(path, "utf8") : "";
+  if (!("section" in output)) return { stored, wanted: output.content };
+  const opening = `<!-- generated: ${output.section} -->\n`;
+  const from = stored.indexOf(opening);
+  const to = stored.indexOf("\n<!-- end -->", from);
+  if (from < 0 || to < 0) {
+    throw new Error(
+      `${output.path} lacks the lines ${opening.trim()} and <!-- end -->: add them where the section belongs`,
+    );
+  }
+  const before = stored.slice(0, from + opening.length);
+  return { stored, wanted: `${before}\n${output.content.trimEnd()}\n${stored.slice(to)}` };
+}
+
+if (import.meta.main) {
+  for (const output of generated()) {
+    const { stored, wanted } = fileWith(output);
+    if (stored === wanted) continue;
+    writeFileSync(join(ROOT, output.path), wanted);
+    process.stdout.write(`${nameOf(output)}\n`);
+  }
+}

@@ -1,0 +1,11 @@
+// Every file and section of a page that derives from rows is current. `npm run generate` writes them.
+
+import { expect, test } from "bun:test";
+import { fileWith, generated, nameOf } from "../scripts/generate.ts";
+
+for (const output of generated()) {
+  test(`${nameOf(output)} is what \`npm run generate\` writes`, () => {
+    const { stored, wanted } = fileWith(output);
+    expect(stored).toBe(wanted);
+  });
+}
