@@ -68,7 +68,7 @@ export function isAnswer(lookup: Lookup, value: unknown): boolean {
 export type Open<Known extends string> = Known | (string & {});
 
 /** What an entry does to the answer. */
-export type Effect = Open<"sets" | "removes" | "fills" | "label" | "mutes">;
+export type Effect = Open<"sets" | "removes" | "fills" | "label">;
 
 /** The labels that docs/evidence.md of the server lists, in its order. A test compares the two. */
 export const EVIDENCE_LABELS = [
@@ -133,8 +133,6 @@ interface Entry {
 interface OverrideEntry {
   /** Of an override. */
   readonly id?: string;
-  /** The feed that an override mutes. */
-  readonly mutes?: string;
 }
 
 export interface PlaceEvidence extends Entry {

@@ -19,9 +19,8 @@ const members = {
   id: text,
   kind: z.enum(OVERRIDE_KINDS),
   value: text,
-  flag: z.enum(OVERRIDE_FLAGS).nullable(),
-  verdict: z.boolean().nullable(),
-  mute: text.nullable(),
+  flag: z.enum(OVERRIDE_FLAGS),
+  verdict: z.boolean(),
   note: text,
   author: text,
   created_at: time,
@@ -39,7 +38,6 @@ export const importAnswer = z.strictObject({
   changed: count,
   unchanged: count,
   expired: count,
-  warnings: z.array(text),
 });
 
 const path = "overrides";
@@ -124,7 +122,6 @@ export const OVERRIDE_OPERATIONS: readonly Operation[] = [
           changed: count("changed"),
           unchanged: count("unchanged"),
           expired: file.expired,
-          warnings: file.warnings,
         },
       };
     },
@@ -158,6 +155,6 @@ export const OVERRIDE_OPERATIONS: readonly Operation[] = [
   }),
 ];
 
-function parseContext({ now, feeds }: AdminContext, author: string): OverrideContext {
-  return { now: now(), author, feeds: feeds() };
+function parseContext({ now }: AdminContext, author: string): OverrideContext {
+  return { now: now(), author };
 }

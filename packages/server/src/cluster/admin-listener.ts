@@ -170,7 +170,6 @@ export class AdminListener {
       onProblem,
       actions: await this.options.actions?.(),
       traffic: this.traffic,
-      feeds: () => releases.current?.manifest.feeds,
       documents: () => import("../openapi/admin.ts"),
       log,
       now: Date.now,
