@@ -12,11 +12,18 @@ import { join } from "node:path";
 import { answerTables } from "./generators/answer-tables.ts";
 import { clientAnswers } from "./generators/client-answers.ts";
 import type { Generated, Generator } from "./generators/generated.ts";
+import { problems } from "./generators/problems.ts";
 import { pythonMembers } from "./generators/python-members.ts";
 import { sandboxAnswers } from "./generators/sandbox-answers.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const GENERATORS: readonly Generator[] = [answerTables, clientAnswers, pythonMembers, sandboxAnswers];
+const GENERATORS: readonly Generator[] = [
+  answerTables,
+  clientAnswers,
+  problems,
+  pythonMembers,
+  sandboxAnswers,
+];
 
 export const generated = (): Generated[] => GENERATORS.flatMap((generator) => generator());
 

@@ -234,7 +234,8 @@ linux("several workers", () => {
           {
             kind: "network",
             value: SMALL_NETWORK,
-            effect: { type: "flag", flag: smallFlag(1), verdict: false },
+            flag: smallFlag(1),
+            verdict: false,
             note: "",
             author: "test",
             createdAt: Date.now(),

@@ -160,7 +160,7 @@ async function measureChanges(
       const value = SMALL_NETWORK.replace("0/24", String(++address));
       const wanted = parseNewOverride(
         { value, flag: "is_abuser", verdict: true, note: "bench" },
-        { now: Date.now(), author: "bench", feeds: undefined },
+        { now: Date.now(), author: "bench" },
       );
       const path = `/v1/ip-intel/reputation/${value}`;
       return {

@@ -92,9 +92,9 @@ class Beside {
 
   /** Adds an override and waits until every answer has it, or removes it. */
   async override(turn: number): Promise<void> {
-    const effect = { type: "flag", flag: "disposable", verdict: true } as const;
+    const forced = { flag: "disposable", verdict: true } as const;
     const target = { kind: "domain", value: OVERRIDDEN } as const;
-    const wanted = { ...target, effect, note: `soak ${turn}`, author: "bench", expiresAt: undefined };
+    const wanted = { ...target, ...forced, note: `soak ${turn}`, author: "bench", expiresAt: undefined };
     const [written] = await this.overrides.put([wanted], { actor: "bench", way: "cli" });
     const isSet = async () => {
       this.lookups++;

@@ -12,7 +12,7 @@ export type Open<Known extends string> = Known | (string & {});
 export type EvidenceLabel = Open<"tor_exit" | "vpn" | "public_proxy" | "attacker" | "criminal_network" | "botnet_c2" | "hosting" | "override" | "relay" | "public-resolver" | "listed-resolver" | "crawler" | "cdn" | "cdn-operator" | "mail-sender" | "monitor" | "webhook-sender" | "special_use" | "disposable" | "free_mail" | "popular" | "shared_domain" | "name" | "mail_host" | "role_account" | "alias" | "mistyped" | "public_suffix" | "location" | "anycast" | "autonomous_system" | "isp" | "mobile" | "education" | "government" | "business" | "registry" | "derived" | "estimated">;
 
 /** What an entry does to the answer. */
-export type Effect = Open<"sets" | "removes" | "fills" | "label" | "mutes">;
+export type Effect = Open<"sets" | "removes" | "fills" | "label">;
 
 /** The result of the DNS check of a domain: docs/email.md of the server. */
 export type MxOutcome = Open<"found" | "implicit" | "none" | "null" | "nxdomain" | "timeout" | "failed" | "busy" | "skipped">;
@@ -89,8 +89,6 @@ export interface ReputationEvidence {
   readonly members?: readonly string[];
   /** Of an override. */
   readonly id?: string;
-  /** The feed that an override mutes. */
-  readonly mutes?: string;
   /** Rule that kept the entry from having an effect, or how a member was filled in. */
   readonly why?: string;
   /** Reputation: smallest network of the feed that contains the address; geolocate: largest network with the same answer. */
@@ -113,8 +111,6 @@ export interface EmailEvidence {
   readonly flags?: readonly Open<"is_abuser" | "is_proxy" | "is_tor_exit" | "disposable">[];
   /** Of an override. */
   readonly id?: string;
-  /** The feed that an override mutes. */
-  readonly mutes?: string;
   /** Popular domain that was probably meant. */
   readonly did_you_mean?: string;
   /** Weight of the feed where feeds disagreed (policy.md). */

@@ -3,4 +3,5 @@
 
 export * from "./flags.ts";
 export * from "./members.ts";
+export * from "./problems.ts";
 export * from "./shapes.ts";

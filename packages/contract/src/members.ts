@@ -55,7 +55,7 @@ export const EVIDENCE_ENTRY = {
     },
     effect: {
       type: "text",
-      values: ["sets", "removes", "fills", "label", "mutes"],
+      values: ["sets", "removes", "fills", "label"],
       docs: "what the entry does to the answer ([effects](#effects))",
     },
     flags: {
@@ -81,13 +81,6 @@ export const EVIDENCE_ENTRY = {
       where: "overrides",
       description: "Of an override",
       docs: "id of the override, as in `inkling override list`",
-    },
-    mutes: {
-      ...TEXT,
-      lookups: ["reputation", "email"],
-      where: "overrides",
-      description: "The feed that an override mutes",
-      docs: "feed that the override mutes",
     },
     did_you_mean: {
       ...TEXT,

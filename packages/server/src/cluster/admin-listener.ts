@@ -6,10 +6,10 @@ import { hostname } from "node:os";
 import type { HostReport } from "@inkling/release-store";
 import type { AdminApp } from "../admin/app.ts";
 import { ADMIN_PATH, MAX_IMPORT_BYTES } from "../admin/constants.ts";
-import type { AdminProblemCode } from "../admin/problems.ts";
 import { ConnectionLimit, mostConnections } from "../http/connections.ts";
 import { HostNames } from "../http/host-names.ts";
 import { listen } from "../http/listener.ts";
+import { AdminProblem, type AdminProblemCode, PROBLEM_TYPE, problemBody } from "../http/problems.ts";
 import { requestIds } from "../http/request-id.ts";
 import { pathEnd, targetOf } from "../http/request-target.ts";
 import type { StatusSource } from "../lookup/status.ts";
@@ -119,7 +119,7 @@ export class AdminListener {
     const { method, headers, url } = request;
     if (!this.hostNames.isOwnHost(headers.get("host"))) {
       const id = this.newRequestId();
-      const response = await this.refuse("HOST_REFUSED", id);
+      const response = this.refuse("HOST_REFUSED", id);
       const { status } = response;
       this.parts.log.info("admin-request", { method, route: "none", status, request_id: id });
       return response;
@@ -132,16 +132,15 @@ export class AdminListener {
     return file ?? new Response("404: this listener has /, /metrics and /admin/v1/\n", { status: 404 });
   }
 
-  private async refuse(code: AdminProblemCode, requestId: string): Promise<Response> {
+  private refuse(code: AdminProblemCode, requestId: string): Response {
     this.parts.onProblem(code);
-    const { AdminProblem } = await import("../admin/problems.ts");
     const problem = new AdminProblem(code);
     const headers = {
-      "Content-Type": "application/problem+json",
+      "Content-Type": PROBLEM_TYPE,
       "Cache-Control": "no-store",
       "X-Request-Id": requestId,
     };
-    return new Response(problem.body(requestId), { status: problem.status, headers });
+    return new Response(problemBody(problem, requestId), { status: problem.status, headers });
   }
 
   private async metrics(): Promise<Response> {
@@ -171,7 +170,6 @@ export class AdminListener {
       onProblem,
       actions: await this.options.actions?.(),
       traffic: this.traffic,
-      feeds: () => releases.current?.manifest.feeds,
       documents: () => import("../openapi/admin.ts"),
       log,
       now: Date.now,

@@ -4,8 +4,8 @@
 // the database, follows releases and verifies new ones. Limits, quotas and counts lie in memory that all share, so they
 // are exact for the host and outlive any worker.
 
+import { ADMIN_PROBLEM_CODES } from "@inkling/contract";
 import { makeFolder, messageOf } from "@inkling/release-store";
-import { ADMIN_PROBLEMS } from "../admin/problems.ts";
 import { mostConnections } from "../http/connections.ts";
 import { StartError } from "../http/start-error.ts";
 import { type CellKind, type CellMemory, HeapCells } from "../limits/cell-memory.ts";
@@ -53,7 +53,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
     ]);
   const onChange: Serving["publish"] = (change) => serving.publish(change);
   const services = await openServices(options, { log, memory, closers, onChange });
-  const adminProblems = new Map<string, number>(Object.keys(ADMIN_PROBLEMS).map((code) => [code, 0]));
+  const adminProblems = new Map<string, number>(ADMIN_PROBLEM_CODES.map((code) => [code, 0]));
   const source = metricsSource(options, services, { serving, sink, adminProblems }, Date.now());
   const onProblem = (code: string) => adminProblems.set(code, (adminProblems.get(code) ?? 0) + 1);
   const refresh = () => serving.refresh();

@@ -5,11 +5,17 @@
 // note The server writes answers as bytes and asks no schema: tests hold each answer to these (test/checked-fetch.ts).
 //      Nothing that runs at the start imports this file for more than its types.
 
-import { ANSWER_MEMBERS, EVIDENCE_ENTRY, type Member, type Shape, type ValueOf } from "@inkling/contract";
+import {
+  ANSWER_MEMBERS,
+  EVIDENCE_ENTRY,
+  type Member,
+  PROBLEM_CODES,
+  type Shape,
+  type ValueOf,
+} from "@inkling/contract";
 import { ANSWERS, feedReport, heldRelease, release } from "@inkling/engine";
 import { channelReport } from "@inkling/release-store";
 import { z } from "zod";
-import { PROBLEM_CODES } from "../http/problems.ts";
 
 const text = z.string().min(1);
 const time = z.iso.datetime();
