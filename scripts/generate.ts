@@ -15,6 +15,7 @@ import type { Generated, Generator } from "./generators/generated.ts";
 import { problems } from "./generators/problems.ts";
 import { pythonMembers } from "./generators/python-members.ts";
 import { sandboxAnswers } from "./generators/sandbox-answers.ts";
+import { sandboxTables } from "./generators/sandbox-tables.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const GENERATORS: readonly Generator[] = [
@@ -23,6 +24,7 @@ const GENERATORS: readonly Generator[] = [
   problems,
   pythonMembers,
   sandboxAnswers,
+  sandboxTables,
 ];
 
 export const generated = (): Generated[] => GENERATORS.flatMap((generator) => generator());

@@ -1,15 +1,10 @@
 // examples.ts: the sandbox's answers as examples of the public API's document.
 
+import { SANDBOX_ADDRESSES, SANDBOX_CHECKS, SANDBOX_DOMAINS, SANDBOX_PROBLEMS } from "@inkling/contract";
 import { INCLUDE, parseUnwrapped } from "@inkling/engine";
 import { type Problem, type ProblemCode, problem, problemBody } from "../http/problems.ts";
 import type { Scope } from "../keys/key.ts";
 import { sandboxAddress, sandboxEmail } from "../lookup/sandbox.ts";
-import {
-  SANDBOX_ADDRESSES,
-  SANDBOX_CHECKS,
-  SANDBOX_DOMAINS,
-  SANDBOX_PROBLEMS,
-} from "../lookup/sandbox-tables.ts";
 import type { Example } from "./document.ts";
 
 /** By name. */
