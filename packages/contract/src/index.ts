@@ -3,3 +3,4 @@
 
 export * from "./flags.ts";
 export * from "./problems.ts";
+export * from "./settings.ts";
