@@ -16,6 +16,7 @@ import { problems } from "./generators/problems.ts";
 import { pythonMembers } from "./generators/python-members.ts";
 import { sandboxAnswers } from "./generators/sandbox-answers.ts";
 import { sandboxTables } from "./generators/sandbox-tables.ts";
+import { settingsTable } from "./generators/settings-table.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const GENERATORS: readonly Generator[] = [
@@ -25,6 +26,7 @@ const GENERATORS: readonly Generator[] = [
   pythonMembers,
   sandboxAnswers,
   sandboxTables,
+  settingsTable,
 ];
 
 export const generated = (): Generated[] => GENERATORS.flatMap((generator) => generator());

@@ -5,4 +5,5 @@ export * from "./flags.ts";
 export * from "./members.ts";
 export * from "./problems.ts";
 export * from "./sandbox.ts";
+export * from "./settings.ts";
 export * from "./shapes.ts";

@@ -36,4 +36,3 @@ export { type IssuedKey, openStore, type Store } from "./store/store.ts";
 export { MAX_PAGE } from "./store/tables.ts";
 export type { UsageBatch, UsageEntry } from "./store/usage.ts";
 export { type HostEntry, storeWaiting, withEntry } from "./store/waiting-entries.ts";
-export { LOG_LEVELS } from "./telemetry/log.ts";
