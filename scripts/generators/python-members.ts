@@ -1,10 +1,9 @@
 // python-members.ts: generates packages/python/inkling/_generated.py: error codes, and the answers as dataclasses.
 //
-// in   the OpenAPI document, the problems' rows, and what data an answer needs from the TypeScript client
+// in   the OpenAPI document, and the contract's rows of problems and of what data an answer needs
 // out  one class for each object of an answer; a member that may be omitted is Optional
 
-import { CLIENT_PROBLEMS, PROBLEM_CODES, PROBLEMS } from "@inkling/contract";
-import { DATA_OF } from "../../packages/client/src/data-state.ts";
+import { CLIENT_PROBLEMS, DATA_OF, PROBLEM_CODES, PROBLEMS } from "@inkling/contract";
 import { openApiJson } from "../../packages/server/src/openapi/public.ts";
 import type { GeneratedFile } from "./generated.ts";
 

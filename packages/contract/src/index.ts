@@ -2,6 +2,7 @@
 // position or count.
 
 export * from "./flags.ts";
+export * from "./members.ts";
 export {
   COMMON_HEADERS,
   type Content,
@@ -15,3 +16,5 @@ export {
 } from "./operation-parts.ts";
 export * from "./operations.ts";
 export * from "./problems.ts";
+export * from "./settings.ts";
+export * from "./shapes.ts";

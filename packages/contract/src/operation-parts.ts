@@ -1,6 +1,7 @@
 // operation-parts.ts: what rows of operations.ts share: parameters, headers and answers.
 
 import { FLAG_ROWS, REPUTATION_FLAGS, type ReputationFlag } from "./flags.ts";
+import type { OptIn } from "./shapes.ts";
 
 /** Names of schemas that the server has (server/src/openapi/public.ts). */
 export type SchemaName =
@@ -26,7 +27,7 @@ export interface ParameterRow {
   readonly name: string;
   readonly value: string;
   /** What the handler does then. */
-  readonly wants: "evidence" | "network" | "subject" | "mx" | ReputationFlag;
+  readonly wants: OptIn | ReputationFlag;
   readonly description: string;
 }
 
