@@ -3,12 +3,11 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { ADMIN_PROBLEM_CODES, PROBLEM_CODES, PROBLEMS } from "@inkling/contract";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { ADMIN_PATH } from "../packages/server/src/admin/constants.ts";
 import { OPERATIONS } from "../packages/server/src/admin/operations.ts";
-import { ADMIN_PROBLEM_CODES } from "../packages/server/src/admin/problems.ts";
 import { ROUTES } from "../packages/server/src/api/routes.ts";
-import { PROBLEM_CODES, PROBLEMS } from "../packages/server/src/http/problems.ts";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
 import { adminOpenApi } from "../packages/server/src/openapi/admin.ts";
 import { openApiJson } from "../packages/server/src/openapi/public.ts";

@@ -30,7 +30,7 @@ interface Server extends Ports {
 }
 
 async function start(dataDir: string, databaseUrl: string): Promise<Server> {
-  const options = JSON.stringify({ dataDir, databaseUrl, adoptKey: TOKEN });
+  const options = JSON.stringify({ dataDir, databaseUrl, apiKey: TOKEN });
   const child: Subprocess<"ignore", "pipe", "inherit"> = Bun.spawn(
     [process.execPath, join(import.meta.dir, "server-process.ts"), options],
     { stdin: "ignore", stdout: "pipe", stderr: "inherit" },

@@ -144,7 +144,7 @@ async function main(folder: string, executable?: string): Promise<Started> {
         mode,
         rate: 1000,
         burst: 2000,
-        trustedProxies: trustedProxies.map((text) => parsePrefix(text)!),
+        trustedProxies,
         dnsServers: [],
         writeLog: (lines) => void (lines.includes("request-failed") && process.stderr.write(lines)),
       });

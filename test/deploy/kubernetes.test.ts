@@ -4,8 +4,8 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { SETTING_NAMES, variableName } from "@inkling/contract";
 import { Ajv } from "ajv";
-import { SETTING_NAMES, variableName } from "../../packages/cli/src/config/setting-table.ts";
 import { ROUTES } from "../../packages/server/src/api/routes.ts";
 import { withPrograms } from "../programs.ts";
 

@@ -2,3 +2,7 @@
 // position or count.
 
 export * from "./flags.ts";
+export * from "./members.ts";
+export * from "./problems.ts";
+export * from "./settings.ts";
+export * from "./shapes.ts";

@@ -8,6 +8,7 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs
 import { dirname, resolve } from "node:path";
 import { FEEDS } from "@inkling/compiler/feeds";
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
+import type { Settings } from "@inkling/contract";
 import type { FeedReport } from "@inkling/engine";
 import {
   feedsOf,
@@ -27,7 +28,7 @@ import { isSharedDatabase } from "@inkling/server/store";
 import { whyInstall } from "../../bin/installed.mjs";
 import packageJson from "../../package.json" with { type: "json" };
 import { processEnvironment } from "../config/environment.ts";
-import { databaseFile, type Settings, shown } from "../config/settings.ts";
+import { databaseFile, shown } from "../config/settings.ts";
 import { explainFileError } from "../terminal/errors.ts";
 import { dataAge, overdueData } from "../terminal/release-tables.ts";
 import { formatAge, formatAgo, formatBytes } from "../terminal/terminal.ts";

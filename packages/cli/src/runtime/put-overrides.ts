@@ -1,8 +1,8 @@
 // put-overrides.ts: overrides that a command makes: by whom and when, what is wrong with them, and into the database.
 
+import type { Settings } from "@inkling/contract";
 import type { NewOverride } from "@inkling/engine";
 import { OverrideConflictError, type OverrideContext, OverrideInputError } from "@inkling/server";
-import type { Settings } from "../config/settings.ts";
 import { cliActor, userName } from "../config/user.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import { withStore } from "./keys.ts";

@@ -5,6 +5,7 @@
 
 import { OVERRIDE_FLAGS, OVERRIDE_KINDS } from "@inkling/engine";
 import { z } from "zod";
+import { AdminProblem, type AdminProblemCode } from "../http/problems.ts";
 import { exportFile, parseOverrideFile } from "../overrides/file.ts";
 import { newOverrideSchema, type OverrideContext, parseNewOverride } from "../overrides/override.ts";
 import { overrideJson } from "../overrides/record.ts";
@@ -12,7 +13,6 @@ import { OVERRIDE_PAGES } from "../store/overrides.ts";
 import { ADMIN_PATH, MAX_IMPORT_BYTES } from "./constants.ts";
 import type { AdminContext } from "./context.ts";
 import { type Operation, operation, rawBody } from "./operation.ts";
-import { AdminProblem, type AdminProblemCode } from "./problems.ts";
 import { booleanQuery, count, nextCursor, pageQuery, text, time } from "./schemas.ts";
 
 const members = {

@@ -1,7 +1,7 @@
 // counts.ts: the layout of the counts of this API. It imports no handler: the primary of several workers needs the layout
 // before it starts the first one, and handlers take 15 ms to load.
 
-import { PROBLEM_CODES, type ProblemCode } from "../http/problems.ts";
+import { PROBLEM_CODES, type ProblemCode } from "@inkling/contract";
 import { Counts, type CountsLayout } from "../telemetry/counts.ts";
 
 /** Routes, as logs and metrics name them. */

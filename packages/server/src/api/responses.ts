@@ -4,7 +4,7 @@
 
 import { type LoadedRelease, type Lookup, type StateHeader, StateHeaders } from "@inkling/engine";
 import { matchesEtag } from "../http/etag.ts";
-import { type Problem, problemBody } from "../http/problems.ts";
+import { PROBLEM_TYPE, type Problem, problemBody } from "../http/problems.ts";
 import { RateHeaders } from "../limits/rate-headers.ts";
 import { WANTS } from "../lookup/pipeline.ts";
 import { SANDBOX_VERSION } from "../lookup/sandbox.ts";
@@ -12,7 +12,6 @@ import { type AnswerHeaders, answerTemplates, DATA_STATE, JSON_TYPE, NO_STORE } 
 import type { Exchange } from "./exchange.ts";
 import type { AppOptions } from "./options.ts";
 
-const PROBLEM_TYPE = "application/problem+json";
 const NO_RELEASE_VERSION = "none";
 /** An unread body is let pass up to this; after that the connection is closed. */
 const MAX_UNREAD_BYTES = 64 * 1024;

@@ -2,11 +2,10 @@
 //
 // note An operation without a row here does not compile; the tests hold every answer to the document.
 
-import { FLAG_ROWS, REPUTATION_FLAGS } from "@inkling/contract";
+import { FLAG_ROWS, PROBLEM_CODES, type ProblemCode, REPUTATION_FLAGS } from "@inkling/contract";
 import { z } from "zod";
 import type { ApiRoute } from "../api/route.ts";
 import { ROUTES } from "../api/routes.ts";
-import { PROBLEM_CODES, type ProblemCode } from "../http/problems.ts";
 import type { Scope } from "../keys/key.ts";
 import * as answers from "../lookup/answer-schemas.ts";
 import type { Content, Operation, Parameter, Success } from "./document.ts";

@@ -1,7 +1,7 @@
 // public.ts: /openapi.json, from the tables that the server works with: routes, parameters, problems, sandbox answers.
 
+import { PROBLEMS, type ProblemCode } from "@inkling/contract";
 import { ROUTES } from "../api/routes.ts";
-import { PROBLEMS, type ProblemCode } from "../http/problems.ts";
 import { problemDocument } from "../lookup/answer-schemas.ts";
 import { type Api, type Header, type Operation, writeOpenApi } from "./document.ts";
 import { problemExample } from "./examples.ts";

@@ -61,7 +61,7 @@ function source(
     guard: { history: { wentBack: undefined }, revocations: { pending: [] } },
     overrides: { state: { overrides: 8, checkedAt: 3_000 } },
     now: () => Date.UTC(2026, 5, 1, 12),
-    adminProblems: new Map([["FORGED", 2]]),
+    adminProblems: new Map([["CSRF_REJECTED", 2]]),
     startedAt: 1_000,
   };
 }
