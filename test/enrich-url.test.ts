@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { NO_FLAGS } from "@inkling/contract";
 import { type NewKey, openStore, parseNewKey, type RunningServer, startServer } from "@inkling/server";
 import { runHere } from "../packages/cli/src/program.testing.ts";
 import { fetch } from "./checked-fetch.ts";
@@ -243,7 +244,7 @@ describe("errors when the server does not answer, without a partial file", () =>
     const evil = "\x1b]0;pwned\x07\u202e";
     const country = { iso_code: evil };
     const place = { city: {}, continent: {}, country, location: {}, postal: {}, registered_country: {} };
-    const flags = { is_abuser: false, is_proxy: false, is_tor_exit: false };
+    const flags = NO_FLAGS;
     const line = (answer: object) =>
       new Response(`${JSON.stringify(answer)}\n`, { headers: { "Content-Type": "application/x-ndjson" } });
     const feeds = [{ sets: "geolocation", state: "loaded", attribution: evil }];

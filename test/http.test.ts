@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { NO_FLAGS } from "@inkling/contract";
 import { parsePrefix } from "@inkling/engine";
 import {
   type Key,
@@ -82,8 +83,7 @@ const isPlace = (country: string) => (body: Record<string, unknown>) => {
   expect(Object.keys(body)).toEqual(FULL_KEYS);
   expect(body.country).toMatchObject({ iso_code: country });
 };
-const flags = (over: object) => (body: object) =>
-  expect(body).toEqual({ is_abuser: false, is_proxy: false, is_tor_exit: false, ...over });
+const flags = (over: object) => (body: object) => expect(body).toEqual({ ...NO_FLAGS, ...over });
 const code = (expected: string) => (body: object) => expect(body).toHaveProperty("code", expected);
 const equals = (expected: object) => (body: object) => expect(body).toEqual(expected);
 
@@ -179,7 +179,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   "reputation 200 evidence of nothing": row(
     `${REP}81.2.69.142?include=evidence`,
     200,
-    equals({ is_abuser: false, is_proxy: false, is_tor_exit: false, evidence: [] }),
+    equals({ ...NO_FLAGS, evidence: [] }),
   ),
   "reputation 200 evidence in the sandbox": row(
     `${REP}192.0.2.8?include=evidence`,

@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   ADMIN_PROBLEM_CODES,
+  NO_FLAGS,
   PROBLEM_CODES,
   PROBLEMS,
   OPERATIONS as PUBLIC_OPERATIONS,
@@ -144,7 +145,7 @@ describe("a response that differs from the document is detected:", () => {
       ETag: '"0123456789ab"',
       Vary: "Authorization",
     }),
-    body: '{"is_abuser":false,"is_proxy":false,"is_tor_exit":false}',
+    body: JSON.stringify(NO_FLAGS),
   };
   test("a correct response passes", () => expect(apiContract.problems(good)).toEqual([]));
 

@@ -3,6 +3,7 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { NO_FLAGS } from "@inkling/contract";
 import type { Subprocess } from "bun";
 import { openStore } from "../packages/server/src/store/store.ts";
 import { fetch } from "./checked-fetch.ts";
@@ -14,7 +15,7 @@ import { until } from "./until.ts";
 
 const TOKEN = freshToken();
 const ADDRESS = "81.2.69.142";
-const CLEAN = { is_abuser: false, is_proxy: false, is_tor_exit: false };
+const CLEAN = NO_FLAGS;
 const flagged = (n: number) => ({ ...CLEAN, [smallFlag(n)]: true });
 
 let postgres: Postgres;

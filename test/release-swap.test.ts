@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { NO_FLAGS } from "@inkling/contract";
 import { type RunningServer, startServer } from "../packages/server/src/server.ts";
 import { fetch } from "./checked-fetch.ts";
 import { smallCity, smallDomain, smallFlag, smallRelease, temporaryFolder } from "./release.ts";
@@ -71,12 +72,7 @@ async function checkAnswers(): Promise<string> {
   expect((await answerOf(geo)).city?.name).toBe(smallCity(numberOf.get(geoId)!));
   expect(reputation.status).toBe(200);
   const flag = smallFlag(numberOf.get(reputation.headers.get("inkling-data-version")!)!);
-  expect(await reputation.json()).toEqual({
-    is_abuser: false,
-    is_proxy: false,
-    is_tor_exit: false,
-    [flag]: true,
-  });
+  expect(await reputation.json()).toEqual({ ...NO_FLAGS, [flag]: true });
   const n = numberOf.get(geoId)!;
   const email = await send(`/v1/user-intel/email/a@${smallDomain(n)}`);
   expect(email.status).toBe(200);

@@ -1,5 +1,6 @@
 // answers.ts: answers of the admin API that a test cannot wait for or bring about.
 
+import { NO_FLAGS } from "@inkling/contract";
 import type { Release } from "@inkling/engine";
 import { FEEDS } from "../../packages/compiler/src/catalog/feeds.ts";
 
@@ -195,7 +196,7 @@ export const TOR_EXIT = {
         ],
       },
       reputation: {
-        is_abuser: false,
+        ...NO_FLAGS,
         is_proxy: true,
         is_tor_exit: true,
         evidence: [

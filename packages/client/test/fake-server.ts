@@ -2,6 +2,7 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { NO_FLAGS } from "../src/generated.ts";
 
 export interface ReceivedRequest {
   readonly method: string;
@@ -79,5 +80,5 @@ export const cut: Step = (response) => void response.socket?.destroy();
 /** Never answers. */
 export const silence: Step = () => {};
 
-export const CLEAN = { is_abuser: false, is_proxy: false, is_tor_exit: false };
+export const CLEAN = NO_FLAGS;
 export const KEY = "ink_live_0123456789abcdefghijABCDEFGHIJKL_abc123";

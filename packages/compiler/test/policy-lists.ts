@@ -2,8 +2,9 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { FLAG_LABELS, flagOfLabel } from "@inkling/contract";
 import { type Prefix, parsePrefix } from "@inkling/engine";
-import type { Flag, Label, NetworkClaims, NetworkSubject } from "../src/catalog/claims.ts";
+import type { Label, NetworkClaims, NetworkSubject } from "../src/catalog/claims.ts";
 import { GUARD_FEEDS } from "../src/catalog/guard-feeds.ts";
 import { parseNetworks } from "../src/parse/index.ts";
 import {
@@ -37,9 +38,10 @@ export function networks(texts: readonly string[]): Prefix[] {
 export function labelOf(feed: string, subject: NetworkSubject): Label {
   if (feed.startsWith("spamhaus-drop")) return "criminal_network";
   if (feed === "feodo-recommended") return "botnet_c2";
-  return ({ is_tor_exit: "tor_exit", is_proxy: "vpn", is_abuser: "attacker", relay: "relay" } as const)[
-    subject as Flag | "relay"
-  ];
+  if (subject === "relay") return "relay";
+  const label = FLAG_LABELS.find((name) => flagOfLabel(name) === subject);
+  if (label === undefined) throw new Error(`no label sets ${subject}`);
+  return label;
 }
 
 /** Fails unless flags and evidence of an address match the oracles, and the flags match the evidence. */

@@ -64,6 +64,11 @@ export const REPUTATION_FLAGS = Object.keys(ROWS) as readonly ReputationFlag[] a
   ...ReputationFlag[],
 ];
 
+/** What an answer says of an address that no list names. */
+export const NO_FLAGS = Object.fromEntries(REPUTATION_FLAGS.map((flag) => [flag, false])) as Readonly<
+  Record<ReputationFlag, boolean>
+>;
+
 export function isReputationFlag(name: string): name is ReputationFlag {
   return Object.hasOwn(ROWS, name);
 }
@@ -149,6 +154,10 @@ export const EVIDENCE_LABELS = Object.keys(LABELS) as readonly EvidenceLabel[];
 export type FlagLabel = {
   [L in EvidenceLabel]: (typeof LABELS)[L] extends { readonly sets: ReputationFlag } ? L : never;
 }[EvidenceLabel];
+
+export const FLAG_LABELS = EVIDENCE_LABELS.filter(
+  (label): label is FlagLabel => flagOfLabel(label) !== undefined,
+);
 
 export function isEvidenceLabel(name: string): name is EvidenceLabel {
   return Object.hasOwn(LABELS, name);

@@ -4,6 +4,7 @@ import { afterAll, describe, expect, spyOn, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { NO_FLAGS } from "@inkling/contract";
 import { formatPrefix, Overrides, parseIp } from "@inkling/engine";
 import { AtomicFile, openServable } from "@inkling/release-store";
 import { parquetMetadata, parquetReadObjects } from "hyparquet";
@@ -102,9 +103,8 @@ describe("forms", () => {
     });
     const flags = Mmdb.open((await exported("mmdb", "--lookup", "reputation")).x!);
     expect(flags.decode(flags.find(parseIp("81.2.69.142")!)!.dataOffset)).toEqual({
-      is_abuser: false,
+      ...NO_FLAGS,
       is_proxy: true,
-      is_tor_exit: false,
     });
   });
 

@@ -1,10 +1,11 @@
 import { expect, test } from "bun:test";
+import { NO_FLAGS } from "@inkling/contract";
 import type { Scope } from "@inkling/server";
 import { type LookupResult, lookupText } from "./lookup-text.ts";
 import { makeStyle } from "./terminal.ts";
 
 const NOW = Date.UTC(2026, 0, 3);
-const CLEAN = { is_abuser: false, is_proxy: false, is_tor_exit: false };
+const CLEAN = NO_FLAGS;
 const PLAIN = { valid: true, disposable: false, providers: [] };
 const PLACE = {
   city: { name: "Exampleton" },
@@ -84,7 +85,7 @@ const rows: [name: string, lookup: Scope, over: Parameters<typeof textOf>[1], te
     "flags, and the feeds that set them",
     "reputation",
     {
-      body: { is_abuser: false, is_proxy: true, is_tor_exit: true },
+      body: { ...NO_FLAGS, is_proxy: true, is_tor_exit: true },
       evidence: [
         sets("b", "is_tor_exit"),
         sets("a", "is_tor_exit"),

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { NO_FLAGS } from "../generated.ts";
 import { denies, InklingError, Unavailable } from "../index.ts";
 import { fakeInkling } from "./index.ts";
 
@@ -20,11 +21,7 @@ describe("a fake client", () => {
     assert.deepEqual(rest, {});
     const inkling = fakeInkling();
     inkling.server.answer("reputation", "81.2.69.142", { is_proxy: true });
-    assert.deepEqual(await inkling.reputation("81.2.69.142"), {
-      is_abuser: false,
-      is_proxy: true,
-      is_tor_exit: false,
-    });
+    assert.deepEqual(await inkling.reputation("81.2.69.142"), { ...NO_FLAGS, is_proxy: true });
     inkling.server.answer("geolocate", "2A02:6B8::1", { country: { iso_code: "FR" } });
     const place = await inkling.geolocate("2a02:6b8:0::1");
     assert.deepEqual([place?.country.iso_code, place?.subdivisions], ["FR", []]);

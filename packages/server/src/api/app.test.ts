@@ -2,6 +2,7 @@
 // test/http.test.ts asks the same over a real socket, of a release built from real data.
 
 import { afterEach, describe, expect, test } from "bun:test";
+import { NO_FLAGS } from "@inkling/contract";
 import {
   formatIp,
   type IpSegment,
@@ -31,7 +32,7 @@ const PLACE =
 const THEN = "2026-05-31T00:00:00Z";
 /** What segments say without the network or domain. */
 const ENTRY = { feed: "a", label: "vpn", effect: "sets" };
-const ABUSER = '{"is_abuser":true,"is_proxy":false,"is_tor_exit":false}';
+const ABUSER = JSON.stringify({ ...NO_FLAGS, is_abuser: true });
 
 function release(over: Partial<Release> = {}): LoadedRelease {
   const answers = (known: string, text: string) =>
@@ -158,7 +159,7 @@ async function bodyOrCode(response: Response): Promise<unknown> {
   return body.code ?? body;
 }
 
-const CLEAN = { is_abuser: false, is_proxy: false, is_tor_exit: false };
+const CLEAN = NO_FLAGS;
 const NOT_DISPOSABLE = { disposable: false, providers: [] };
 
 const TABLE: readonly [

@@ -2,6 +2,7 @@
 // test/documented-config.test.ts runs it behind nginx, Caddy and HAProxy.
 
 import { describe, expect, test } from "bun:test";
+import { NO_FLAGS } from "@inkling/contract";
 import { formatIp, type IpSegment, parsePrefix, type Release } from "@inkling/engine";
 import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/app-options.ts";
 import { checkResponse } from "../../../../test/checked-fetch.ts";
@@ -10,13 +11,13 @@ import type { Key } from "../keys/key.ts";
 import { App, type AppOptions } from "./app.ts";
 
 const PATH = "/v1/forward-auth";
-const FLAGS = { is_abuser: false, is_proxy: false, is_tor_exit: false };
+const FLAGS = NO_FLAGS;
 const PLACE = '{"city":{},"continent":{},"country":{"iso_code":"GB"},"location":{}}';
 
 /** By address; all others are known to nobody. */
 const KNOWN: Readonly<Record<string, object>> = {
   "185.220.101.1": { ...FLAGS, is_tor_exit: true },
-  "185.220.101.2": { is_abuser: true, is_proxy: true, is_tor_exit: true },
+  "185.220.101.2": { ...NO_FLAGS, is_abuser: true, is_proxy: true, is_tor_exit: true },
   "81.2.69.142": FLAGS,
 };
 

@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { SANDBOX_ADDRESSES, SANDBOX_PROBLEMS } from "@inkling/contract";
+import { NO_FLAGS, SANDBOX_ADDRESSES, SANDBOX_PROBLEMS } from "@inkling/contract";
 import {
   formatIp,
   type IpAddress,
@@ -65,7 +65,7 @@ function segment(answer: string, record = 1): IpSegment {
 
 function release(city: string, over: Partial<Release> = {}): LoadedRelease {
   const geo = segment(`{"city":{"name":"${city}"}}`);
-  const reputation = segment('{"is_abuser":true,"is_proxy":false,"is_tor_exit":false}');
+  const reputation = segment(JSON.stringify({ ...NO_FLAGS, is_abuser: true }));
   const tails = [encode("}")];
   const evidence = { geolocate: tails, reputation: tails, email: tails, network: tails };
   return testRelease(city, { id: city, ...over }, { geo, reputation, evidence });
@@ -143,7 +143,7 @@ const NDJSON_TYPE = "application/x-ndjson";
 const GEO = "/v1/ip-intel/geolocate";
 const REP = "/v1/ip-intel/reputation";
 const MAIL = "/v1/user-intel/email";
-const CLEAN = { is_abuser: false, is_proxy: false, is_tor_exit: false };
+const CLEAN = NO_FLAGS;
 const ABUSER = { ...CLEAN, is_abuser: true };
 
 /** Each answer; of a problem its code. */
@@ -815,7 +815,7 @@ describe("limits", () => {
 
   test("NDJSON: lines that wait for the bucket are answered from the data of when it lets them", async () => {
     const set = setUp({ rate: 100, burst: 10 });
-    const other = segment('{"is_abuser":false,"is_proxy":true,"is_tor_exit":false}', 2);
+    const other = segment(JSON.stringify({ ...NO_FLAGS, is_proxy: true }), 2);
     const reader = (await set.stream(REP, ndjson(repeated(20, KNOWN)))).body!.getReader();
     const pieces: string[] = [];
     for (;;) {
