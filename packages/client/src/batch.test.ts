@@ -12,6 +12,7 @@ import {
   reply,
   type Step,
 } from "../test/fake-server.ts";
+import { NO_FLAGS } from "./generated.ts";
 import { type BatchResult, Inkling, InklingError, type Reputation } from "./index.ts";
 
 const open: FakeServer[] = [];
@@ -34,9 +35,8 @@ const valuesOf = (body: string): string[] =>
     .map((line) => JSON.parse(line));
 /** A value's own answer, so that order can be seen: is_proxy where its number is odd. */
 const answerTo = (value: string) => ({
-  is_abuser: false,
+  ...NO_FLAGS,
   is_proxy: Number(value.split(".")[3]) % 2 === 1,
-  is_tor_exit: false,
 });
 const HEAD = { "Content-Type": "application/x-ndjson", "X-Request-Id": "req1" };
 const line = (value: unknown) => `${JSON.stringify(value)}\n`;

@@ -571,7 +571,7 @@ describe("files that are not as they should be", () => {
     expect(new TextDecoder().decode(enricher.block(encoder.encode("81.2.69.1\n"), true).bytes)).toBe(
       "81.2.69.1,,true\n",
     );
-    expect(enricher.tally().flags).toEqual({ is_proxy: 1, is_tor_exit: 0 });
+    expect(enricher.tally().flags).toMatchObject({ is_proxy: 1, is_tor_exit: 0 });
   });
 });
 

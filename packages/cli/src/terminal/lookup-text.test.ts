@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { NO_FLAGS } from "@inkling/contract";
+import { FLAG_ROWS, NO_FLAGS, REPUTATION_FLAGS, type ReputationFlag } from "@inkling/contract";
 import type { Scope } from "@inkling/server";
 import { type LookupResult, lookupText } from "./lookup-text.ts";
 import { makeStyle } from "./terminal.ts";
@@ -26,6 +26,12 @@ const NOWHERE = {
   subdivisions: [],
 };
 
+const WIDTH = Math.max(...REPUTATION_FLAGS.map((flag) => FLAG_ROWS[flag].name.length));
+/** A line for each flag, the last flag first. */
+const said = (verdicts: Partial<Record<ReputationFlag, string>>) =>
+  REPUTATION_FLAGS.map((flag) => `  ${FLAG_ROWS[flag].name.padEnd(WIDTH)}  ${verdicts[flag] ?? "no"}`)
+    .reverse()
+    .join("\n");
 const sets = (feed: string, flag: string, label = "vpn") => ({ feed, label, effect: "sets", flags: [flag] });
 
 function textOf(
@@ -75,12 +81,7 @@ const rows: [name: string, lookup: Scope, over: Parameters<typeof textOf>[1], te
     { body: { ...NOWHERE, country: { iso_code: "XK" } } },
     "192.0.2.1: XK\n  country  XK",
   ],
-  [
-    "nothing against an address",
-    "reputation",
-    {},
-    "192.0.2.1: nothing known against it\n  Tor exit      no\n  proxy or VPN  no\n  abuser        no",
-  ],
+  ["nothing against an address", "reputation", {}, `192.0.2.1: nothing known against it\n${said({})}`],
   [
     "flags, and the feeds that set them",
     "reputation",
@@ -95,9 +96,7 @@ const rows: [name: string, lookup: Scope, over: Parameters<typeof textOf>[1], te
       ],
     },
     `192.0.2.1: a Tor exit, a proxy or VPN
-  Tor exit      yes: b, a
-  proxy or VPN  yes: c
-  abuser        no
+${said({ is_tor_exit: "yes: b, a", is_proxy: "yes: c" })}
   also          attacker (d): its users' traffic`,
   ],
   [
@@ -107,7 +106,7 @@ const rows: [name: string, lookup: Scope, over: Parameters<typeof textOf>[1], te
       body: { ...CLEAN, is_proxy: true },
       evidence: ["a", "b", "c", "d", "e"].map((feed) => sets(feed, "is_proxy")),
     },
-    "192.0.2.1: a proxy or VPN\n  Tor exit      no\n  proxy or VPN  yes: a, b, c and 2 more\n  abuser        no",
+    `192.0.2.1: a proxy or VPN\n${said({ is_proxy: "yes: a, b, c and 2 more" })}`,
   ],
   [
     "overruled",
@@ -118,7 +117,7 @@ const rows: [name: string, lookup: Scope, over: Parameters<typeof textOf>[1], te
         { feed: "relay-list", label: "relay", effect: "removes", flags: ["is_proxy", "is_abuser"] },
       ],
     },
-    "192.0.2.1: nothing known against it\n  Tor exit      no\n  proxy or VPN  no: relay-list against vpn-list\n  abuser        no",
+    `192.0.2.1: nothing known against it\n${said({ is_proxy: "no: relay-list against vpn-list" })}`,
   ],
   [
     "the operator's own verdict",
@@ -128,18 +127,14 @@ const rows: [name: string, lookup: Scope, over: Parameters<typeof textOf>[1], te
       evidence: [{ ...sets("override", "is_abuser", "override"), id: "ovr_1" }],
     },
     `192.0.2.1: an abuser
-  Tor exit      no
-  proxy or VPN  no
-  abuser        yes: your override ovr_1`,
+${said({ is_abuser: "yes: your override ovr_1" })}`,
   ],
   [
     "a flag that no list is loaded for is no no",
     "reputation",
     { missing: ["is_proxy"] },
     `192.0.2.1: nothing known, but not every list is loaded
-  Tor exit      no
-  proxy or VPN  unknown: no list is loaded
-  abuser        no`,
+${said({ is_proxy: "unknown: no list is loaded" })}`,
   ],
   [
     "an ordinary address",
@@ -207,9 +202,7 @@ const rows: [name: string, lookup: Scope, over: Parameters<typeof textOf>[1], te
       ],
     },
     `192.0.2.1: a proxy or VPN
-  Tor exit      no
-  proxy or VPN  yes: vpn-list
-  abuser        no
+${said({ is_proxy: "yes: vpn-list" })}
   also          attacker (old): too old
 
 Evidence

@@ -182,7 +182,7 @@ describe("what a judgement flags", () => {
       ),
       claim({ feed: "cdn", subject: "guard", label: "cdn" }, "45.0.0.0/25", "46.0.0.0/16"),
     ]);
-    expect(flaggedBy(judged)).toEqual({
+    expect(flaggedBy(judged)).toMatchObject({
       is_abuser: {
         flagged: { v4: 128, v6: 1 },
         guarded: { v4: 128 + 65_536, v6: 0 },

@@ -242,15 +242,14 @@ test("they are compiled again for another release only", () => {
   assert.notEqual(overrides.compiledWith(second), compiled);
 });
 
-describe("the eight answers", () => {
+describe("every answer", () => {
   for (const [bits, answer] of REPUTATION_ANSWERS.entries()) {
     test(`${bits}`, () => {
       const text = new TextDecoder().decode(answer);
-      assert.deepEqual(JSON.parse(text), {
-        is_abuser: (bits & 1) !== 0,
-        is_proxy: (bits & 2) !== 0,
-        is_tor_exit: (bits & 4) !== 0,
-      });
+      assert.deepEqual(
+        Object.entries(JSON.parse(text)),
+        ADDRESS_FLAGS.map((flag, i) => [flag, (bits & (2 ** i)) !== 0]),
+      );
       assert.equal(bitsOfAnswer(answer), bits);
       assert.equal(bitsOfAnswer(new TextEncoder().encode(text.replace("}", ',"evidence":[]}'))), bits);
       assert.equal(bitsOf(ADDRESS_FLAGS.filter((_, i) => (bits & (1 << i)) !== 0)), bits);

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import {
   PROBLEM_CODES,
+  REPUTATION_FLAGS,
   SANDBOX_ADDRESSES,
   SANDBOX_CHECKS,
   SANDBOX_DOMAINS,
@@ -37,11 +38,9 @@ describe("sandbox addresses", () => {
       expect(bodyOrCode(sandboxAddress("geolocate", address(text)))).toEqual(
         geolocation ?? "IP_ADDRESS_NOT_FOUND",
       );
-      expect(bodyOrCode(sandboxAddress("reputation", address(text)))).toEqual({
-        is_abuser: flags.includes("is_abuser"),
-        is_proxy: flags.includes("is_proxy"),
-        is_tor_exit: flags.includes("is_tor_exit"),
-      });
+      expect(bodyOrCode(sandboxAddress("reputation", address(text)))).toEqual(
+        Object.fromEntries(REPUTATION_FLAGS.map((flag) => [flag, flags.includes(flag)])),
+      );
     });
   }
 

@@ -1,14 +1,14 @@
 // The picture of the traffic: what answers say, minute by minute.
 
 import { describe, expect, test } from "bun:test";
+import { NO_FLAGS } from "@inkling/contract";
+import { REPUTATION_ANSWERS } from "@inkling/engine";
 import { adminServer, closeAdminServers } from "../../../../test/admin-server.ts";
 import { type Counted, Counts, LATENCY_BOUNDS, slotOf } from "./counts.ts";
 import { MINUTE_MS, percentile, Traffic } from "./traffic.ts";
 
 const encode = (text: string) => new TextEncoder().encode(text);
 const NOON = Date.UTC(2026, 5, 1, 12);
-const flags = (abuser: boolean, proxy: boolean, tor: boolean) =>
-  encode(JSON.stringify({ is_abuser: abuser, is_proxy: proxy, is_tor_exit: tor }));
 const place = (city: string, country: object) =>
   encode(
     `{"city":{"name":${JSON.stringify(city)}},"continent":{"code":"EU","name":"Europe"},"country":${JSON.stringify(country)},"location":{},"postal":{},"registered_country":{"iso_code":"XX"},"subdivisions":[]}`,
@@ -16,16 +16,12 @@ const place = (city: string, country: object) =>
 
 describe("answers are counted by what they contain", () => {
   test("flags, each by itself and all together", () => {
-    const all = [false, true].flatMap((a) =>
-      [false, true].flatMap((b) => [false, true].map((c) => [a, b, c] as const)),
-    );
-    for (const [a, b, c] of all) {
+    for (const answer of REPUTATION_ANSWERS) {
       const counts = new Counts();
-      counts.countFlags("reputation", flags(a, b, c), NOON);
+      counts.countFlags("reputation", answer, NOON);
+      const set = Object.entries<boolean>(JSON.parse(new TextDecoder().decode(answer)));
       expect(Object.fromEntries(counts.flagRows())).toEqual({
-        is_abuser: Number(a),
-        is_proxy: Number(b),
-        is_tor_exit: Number(c),
+        ...Object.fromEntries(set.map(([flag, isSet]) => [flag, Number(isSet)])),
         disposable: 0,
       });
     }
@@ -92,7 +88,7 @@ describe("minutes", () => {
     counts.countLookup("geolocate", "live", "single", 2);
     counts.countLookup("geolocate", "live", "batch", 100);
     counts.countProblem("RATE_LIMITED");
-    counts.countFlags("reputation", flags(true, false, false), now);
+    counts.countFlags("reputation", encode(JSON.stringify({ ...NO_FLAGS, is_abuser: true })), now);
     counts.countFlags("geolocate", place("Rome", { iso_code: "IT" }), now);
     await next();
     expect(traffic.minutes).toMatchObject([
