@@ -4,8 +4,7 @@
 // exit that of the program
 
 import { spawnSync } from "node:child_process";
-import { installIfNeeded, ROOT } from "./install.mjs";
-import { binary } from "./tests/process.mjs";
+import { binary, installIfNeeded, ROOT } from "./install.mjs";
 
 installIfNeeded(ROOT, { dev: true });
 const [name, ...args] = process.argv.slice(2);
