@@ -35,7 +35,6 @@ npm run bench -- PART ...              these parts alone; the report has the new
 npm run bench -- --quick               smaller rounds, a minute; the report goes beside the cached data
 npm run bench -- --against DIR [PART]  parts marked * in turn with the checkout in DIR: ratios, no report
 npm run bench -- --pressure            parts marked + also beside neighbours that use the caches, 10 minutes more
-npm run bench -- --minutes N           length of the swap part (5)
 npm run bench -- soak --hours N        length of the endurance run (1), which runs only when it is named
 npm run bench -- truth                 how right the answers are, by samples: bench/TRUTH.md
 npm run bench -- --report              no measuring: the report from the results that are kept
@@ -62,7 +61,6 @@ const OPTIONS = {
   report: { type: "boolean", default: false },
   help: { type: "boolean", default: false },
   pressure: { type: "boolean", default: false },
-  minutes: { type: "string" },
   hours: { type: "string" },
   against: { type: "string" },
 } as const;
@@ -71,8 +69,6 @@ const OPTIONS = {
 function readCommand(args: string[]): Command | undefined {
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
   if (values.help) return undefined;
-  const minutes = Number(values.minutes ?? (values.quick ? 0.2 : 5));
-  if (!(minutes > 0)) throw new Error("--minutes must be followed by a number above 0");
   const hours = Number(values.hours ?? 1);
   if (!(hours > 0)) throw new Error("--hours must be followed by a number above 0");
   const other = values.against === undefined ? undefined : { root: resolve(values.against), suffix: OTHER };
@@ -89,14 +85,14 @@ function readCommand(args: string[]): Command | undefined {
     throw new Error(`--pressure: ${positionals.join(", ")} is not measured beside neighbours`);
   const areNamed = positionals.length > 0;
   const isReportOnly = values.report;
-  return { isQuick: values.quick, minutes, hours, hasPressure, other, parts, areNamed, isReportOnly };
+  return { isQuick: values.quick, hours, hasPressure, other, parts, areNamed, isReportOnly };
 }
 
 /** Measures one part, to its end or its limit. */
 async function runPart(part: Part, run: Run): Promise<PartResult> {
   log(`\n== ${part.name}: ${part.title}`);
   const started = Date.now();
-  const length = part.isOnlyNamed ? run.hours * 3600 : run.minutes * 60;
+  const length = part.isOnlyNamed ? run.hours * 3600 : 0;
   const pressure = run.hasPressure ? (part.pressureSeconds ?? 0) : 0;
   const limit = (part.limitSeconds + length + pressure) * run.checkouts.length;
   const late = Bun.sleep(limit * 1000).then(() => `longer than ${limit} s`);

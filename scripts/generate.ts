@@ -9,12 +9,25 @@
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { answerTables } from "./generators/answer-tables.ts";
+import { clientAnswers } from "./generators/client-answers.ts";
 import type { Generated, Generator } from "./generators/generated.ts";
+import { operations } from "./generators/operations.ts";
+import { problems } from "./generators/problems.ts";
 import { pythonMembers } from "./generators/python-members.ts";
 import { sandboxAnswers } from "./generators/sandbox-answers.ts";
+import { settingsTable } from "./generators/settings-table.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const GENERATORS: readonly Generator[] = [pythonMembers, sandboxAnswers];
+const GENERATORS: readonly Generator[] = [
+  answerTables,
+  clientAnswers,
+  operations,
+  problems,
+  pythonMembers,
+  sandboxAnswers,
+  settingsTable,
+];
 
 export const generated = (): Generated[] => GENERATORS.flatMap((generator) => generator());
 

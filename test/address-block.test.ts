@@ -28,7 +28,8 @@ const override = {
   id: "1",
   kind: "network",
   value: SMALL_NETWORK.replace("0/24", "0/25"),
-  effect: { type: "flag", flag: "is_abuser", verdict: true },
+  flag: "is_abuser",
+  verdict: true,
 } as never;
 const SOURCES: readonly [name: string, source: AnswerSource][] = [
   ["plain", { release, overrides: Overrides.NONE, now: 0, mode: "serve" }],

@@ -253,7 +253,7 @@ describe("data", () => {
   });
 
   test("roll back, with the current release in the request, and forward again", async () => {
-    expect((await send("POST", "data/rollback", { current: names[1] })).code).toBe("STALE_FORM");
+    expect((await send("POST", "data/rollback", { current: names[1] })).code).toBe("RELEASE_CONFLICT");
     expect((await send("POST", "data/rollback", {})).code).toBe("BODY_INVALID");
     const back = await send("POST", "data/rollback", { current: names[0] });
     expect(back.document).toEqual({ from: names[0], to: names[1], pinned: names[1] });
@@ -261,7 +261,7 @@ describe("data", () => {
       release: { name: names[1] },
       pinned: names[1],
     });
-    expect((await send("POST", "data/rollback", { current: names[0] })).code).toBe("STALE_FORM"); // sent twice
+    expect((await send("POST", "data/rollback", { current: names[0] })).code).toBe("RELEASE_CONFLICT"); // sent twice
     const forward = await send("DELETE", "data/pin");
     expect(forward.document).toEqual({ from: names[1], to: names[0], pinned: null });
     expect((await send("DELETE", "data/pin")).document).toEqual({
@@ -290,7 +290,7 @@ describe("data", () => {
     for (const name of ["--help", "../../current"])
       expect((await choose(names[1], name)).code).toBe("RELEASE_NOT_FOUND");
     expect((await choose(names[1], 5)).code).toBe("BODY_INVALID");
-    expect((await choose(names[0], names[2])).code).toBe("STALE_FORM");
+    expect((await choose(names[0], names[2])).code).toBe("RELEASE_CONFLICT");
     expect((await send("GET", "data")).document).toMatchObject({ release: { name: names[1] } });
     await send("DELETE", "data/pin");
   });

@@ -72,10 +72,6 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
     hostNames: new HostNames([]),
     onProblem: () => {},
     traffic: { minutes: [] },
-    feeds: () => [
-      { id: "ipsum-3", sets: "is_abuser" },
-      { id: "mailchecker", sets: "disposable" },
-    ],
     documents: () => import("../packages/server/src/openapi/admin.ts"),
     log: new Log({ level: "info", write: (text) => lines.push(text), now: () => clock.now }),
     now: () => clock.now,

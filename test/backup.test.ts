@@ -60,7 +60,8 @@ async function withStore<T>({ database }: Host, work: (store: Store) => Promise<
 const flagged = (value: string, note = "our office 東京"): NewOverride => ({
   kind: "address",
   value,
-  effect: { type: "flag", flag: "is_tor_exit", verdict: false },
+  flag: "is_tor_exit",
+  verdict: false,
   note,
   author: "ada",
   expiresAt: undefined,

@@ -18,7 +18,8 @@ const override = {
   id: "ovr_1",
   kind: "network",
   value: SMALL_NETWORK.replace("0/24", "0/25"),
-  effect: { type: "flag", flag: "is_abuser", verdict: true },
+  flag: "is_abuser",
+  verdict: true,
 } as Override;
 
 const byte = fc.nat(255);

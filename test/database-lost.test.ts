@@ -26,7 +26,8 @@ const ADA = { actor: "ada", way: "cli" } as const;
 const OVERRIDE = {
   kind: "address",
   value: ADDRESS,
-  effect: { type: "flag", flag: smallFlag(1), verdict: false },
+  flag: smallFlag(1),
+  verdict: false,
   note: "office",
   author: "ada",
   expiresAt: undefined,

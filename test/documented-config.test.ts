@@ -3,7 +3,6 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { parsePrefix } from "@inkling/engine";
 import type { Given as Documented, Judged } from "./documented-forward-auth.ts";
 import { ADDRESS, type Given, type Seen } from "./documented-proxies.ts";
 import type { Started, Verified } from "./documented-service.ts";
@@ -204,7 +203,7 @@ describe("proxies that ask /v1/forward-auth about their visitors", () => {
 
   test("Traefik and Envoy: what they send, as their definitions have it, is judged", async () => {
     const { server, origin, keys } = await startSmallServer({
-      trustedProxies: [parsePrefix("127.0.0.1/32")!],
+      trustedProxies: ["127.0.0.1/32"],
     });
     const [traefik, [envoy]] = blocksOf(
       "yaml",

@@ -7,7 +7,6 @@
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { parsePrefix } from "@inkling/engine";
 import { temporaryFolder } from "./release.ts";
 import { startSmallServer } from "./small-server.ts";
 import { until } from "./until.ts";
@@ -100,7 +99,7 @@ if (import.meta.main) {
   const own = ["/run", "/tmp", "/var/log", "/var/cache", ...["/var/lib/nginx"].filter(existsSync)];
   const folders = new Set([...own, ...Object.keys(files).map(dirname)]);
   for (const folder of folders) run("mount", "-t", "tmpfs", "tmpfs", folder);
-  const trustedProxies = [parsePrefix("127.0.0.1/32")!];
+  const trustedProxies = ["127.0.0.1/32"];
   const { server, keys } = await startSmallServer({ port: 8080, trustedProxies }, ["127.0.0.1/32"]);
   for (const [path, text] of Object.entries(files)) writeFileSync(path, text.replaceAll(KEY, keys.test));
   for (const folder of ["/var/log/nginx", "/var/cache/nginx"]) mkdirSync(folder, { recursive: true });

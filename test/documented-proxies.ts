@@ -6,7 +6,6 @@
 
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parsePrefix } from "@inkling/engine";
 import { temporaryFolder } from "./release.ts";
 import { startSmallServer } from "./small-server.ts";
 import { until } from "./until.ts";
@@ -74,7 +73,7 @@ function prepare({ proxy, config }: Given): string[] {
 if (import.meta.main) {
   const given: Given = JSON.parse(process.argv[2] ?? "");
   const command = prepare(given);
-  const trustedProxies = [parsePrefix("127.0.0.1/32")!];
+  const trustedProxies = ["127.0.0.1/32"];
   const { server, keys } = await startSmallServer({ port: 8080, trustedProxies }, ["127.0.0.1/32"]);
   const home = temporaryFolder();
   const env = { PATH: process.env.PATH ?? "", HOME: home, XDG_DATA_HOME: home, XDG_CONFIG_HOME: home };

@@ -10,7 +10,7 @@ const ADDRESS = SMALL_NETWORK.replace("0/24", "142");
 /** What {@link GroupHost.isAbuser} shows. */
 export const FLAG_ADDRESS = parseNewOverride(
   { value: ADDRESS, flag: "is_abuser", verdict: true, note: "test" },
-  { now: 0, author: "test", feeds: undefined },
+  { now: 0, author: "test" },
 );
 
 export type GroupHost = Awaited<ReturnType<typeof startGroupHost>>;

@@ -45,7 +45,7 @@ async function start(dataDir: string, trusted: readonly string[]): Promise<Runni
     ...testServerOptions(dataDir),
     rate: 1000,
     burst: 2000,
-    trustedProxies: trusted.map((text) => parsePrefix(text)!),
+    trustedProxies: trusted,
     writeLog: () => {},
   });
 }

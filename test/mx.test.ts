@@ -45,7 +45,7 @@ beforeAll(async () => {
     ...testServerOptions(dataDir),
     maxConnections: 5_000,
     burst: 2000,
-    dnsServers: [{ address: "127.0.0.1", port: dns.port }],
+    dnsServers: [`127.0.0.1:${dns.port}`],
     logLevel: "access",
     writeLog: (lines) => log.push(lines),
   });

@@ -242,7 +242,7 @@ test.concurrent.each([1, 2])(
     const proxy = await TcpProxy.to(postgres.port);
     cleanUps.push(() => proxy.stop());
     const through = url.replace(`:${postgres.port}/`, `:${proxy.port}/`);
-    const server = await host(through, { workers, maxStaleSeconds: 2, checkMs: 100 });
+    const server = await host(through, { workers, maxStale: 2, checkMs: 100 });
     const patient = await host(through, { checkMs: 100 });
     expect([await server.status(token), await patient.status(token)]).toEqual([200, 200]);
     proxy.cut();

@@ -20,7 +20,7 @@ const start = () =>
   startServer({
     ...testServerOptions(dataDir),
     logLevel: "info",
-    adoptKey: TOKEN,
+    apiKey: TOKEN,
     writeLog: (lines) => logged.push(lines),
   });
 

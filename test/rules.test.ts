@@ -6,16 +6,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { FORMATS } from "@inkling/bulk";
 import { FEEDS } from "@inkling/compiler/feeds";
-import {
-  flagName,
-  SETTING_NAMES,
-  settingRow,
-  tomlKey,
-  variableName,
-} from "../packages/cli/src/config/setting-table.ts";
+import { SETTING_NAMES, variableName } from "@inkling/contract";
 import { makeProgram } from "../packages/cli/src/program.ts";
 import { makeStyle } from "../packages/cli/src/terminal/terminal.ts";
-import { ROUTES } from "../packages/server/src/api/routes.ts";
 import {
   type ProjectFile as File,
   importsOf,
@@ -315,10 +308,6 @@ describe("docs match the code", () => {
     read(path)
       .split("\n")
       .some((line) => line.startsWith(`| ${start}`));
-  test.each(ROUTES.filter(({ template }) => template.startsWith("/v1/")).map(({ template }) => template))(
-    "docs/api.md has %s",
-    (template) => expect([template, read("docs/api.md").includes(template)]).toEqual([template, true]),
-  );
   test.each(FORMATS.map(({ name }) => name))("docs/exports.md has a row for %s", (name) =>
     expect([name, hasRow("docs/exports.md", `\`${name}\` `)]).toEqual([name, true]),
   );
@@ -336,21 +325,6 @@ describe("docs match the code", () => {
     expect(named.length).toBeGreaterThan(10);
     expect(named.filter((path) => !existsSync(join(ROOT, "packages", path)))).toEqual([]);
   });
-
-  test.each(SETTING_NAMES.map((name) => [variableName(name), name] as const))(
-    "docs/configuration.md has %s with its flag, key and default",
-    (variable, name) => {
-      const row = read("docs/configuration.md")
-        .split("\n")
-        .find((line) => line.startsWith(`| \`${variable}\` `));
-      expect(row).toBeDefined();
-      expect(row).toContain(`\`${tomlKey(name)}\``);
-      const { secret, fallback } = settingRow(name);
-      if (!secret) expect(row).toContain(`\`${flagName(name)}\``);
-      if (typeof fallback === "string" || typeof fallback === "number")
-        expect(row).toContain(`\`${fallback}\``);
-    },
-  );
 
   const VARIABLES_OF_OTHERS = [
     "INKLING_CONFIG",

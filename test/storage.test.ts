@@ -224,12 +224,15 @@ describe("an empty database in the place of one with keys and overrides", () => 
     async (workers) => {
       const { dataDir, file, token: shop } = await setUp();
       const known = await openStore(file);
-      const effect = { type: "flag", flag: smallFlag(1), verdict: false } as const;
+      const forced = { flag: smallFlag(1), verdict: false } as const;
       const [address, of] = [SMALL_NETWORK.replace("0/24", "142"), { note: "office", author: "ada" }];
-      await known.overrides.put([{ kind: "address", value: address, effect, ...of, expiresAt: undefined }], {
-        actor: "ada",
-        way: "cli",
-      });
+      await known.overrides.put(
+        [{ kind: "address", value: address, ...forced, ...of, expiresAt: undefined }],
+        {
+          actor: "ada",
+          way: "cli",
+        },
+      );
       await known.close();
       const token = freshToken();
       const start = async () => {

@@ -10,7 +10,7 @@ import { type Key, rowFromKey } from "../packages/server/src/keys/key.ts";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
 import { hashToken, isWellFormedToken, tokenHint } from "../packages/server/src/keys/token.ts";
 import { MAX_OVERRIDES } from "../packages/server/src/overrides/override.ts";
-import { overrideJson } from "../packages/server/src/overrides/record.ts";
+import { overrideJson, rowFromOverride } from "../packages/server/src/overrides/record.ts";
 import { isAdminToken } from "../packages/server/src/store/admin-token.ts";
 import { adoptKey } from "../packages/server/src/store/adopt-key.ts";
 import { auditJson } from "../packages/server/src/store/audit.ts";
@@ -413,13 +413,13 @@ for (const backend of BACKENDS) {
       const flagged = (value: string, over: Partial<NewOverride> = {}): NewOverride => ({
         kind: "address",
         value,
-        effect: { type: "flag", flag: "is_tor_exit", verdict: false },
+        flag: "is_tor_exit",
+        verdict: false,
         note: "our office 東京",
         author: "ada",
         expiresAt: undefined,
         ...over,
       });
-      const mute = { type: "mute", feed: "ipsum-3" } as const;
 
       test("a new override is loaded, listed, found and audited", async () => {
         const store = await open();
@@ -472,43 +472,41 @@ for (const backend of BACKENDS) {
 
       test("an opposite verdict is refused, and its batch is not written", async () => {
         const store = await open();
-        const opposite = { type: "flag", flag: "is_tor_exit", verdict: true } as const;
+        const opposite = { flag: "is_tor_exit", verdict: true } as const;
         await store.overrides.put([flagged("81.2.69.142")], ADA);
         const stamp = await store.overrides.readStamp();
-        const wanted = [flagged("81.2.69.143"), flagged("81.2.69.142", { effect: opposite })];
+        const wanted = [flagged("81.2.69.143"), flagged("81.2.69.142", opposite)];
         const error = await store.overrides.put(wanted, ADA).catch((reason) => reason);
         expect(error).toMatchObject({ name: "OverrideConflictError", code: "CONFLICT", why: "CONTRADICTS" });
         expect(error.message).toContain(
           "81.2.69.142 is_tor_exit=true contradicts 81.2.69.142 is_tor_exit=false",
         );
-        const among = [flagged("81.2.69.9"), flagged("81.2.69.9", { effect: opposite })];
+        const among = [flagged("81.2.69.9"), flagged("81.2.69.9", opposite)];
         expect(await codeOf(store.overrides.put(among, ADA))).toBe("CONFLICT");
         expect((await store.overrides.load()).overrides).toHaveLength(1);
         expect((await store.overrides.audit({ limit: 10 })).items).toHaveLength(1);
         expect(await store.overrides.readStamp()).toBe(stamp);
       });
 
-      test("no contradiction: another flag, another value, a mute, an ended override", async () => {
+      test("no contradiction: another flag, another value, an ended override", async () => {
         const store = await open();
-        const opposite = { type: "flag", flag: "is_tor_exit", verdict: true } as const;
+        const opposite = { flag: "is_tor_exit", verdict: true } as const;
         const [first] = await store.overrides.put([flagged("81.2.69.142")], ADA);
         await store.overrides.put(
           [
-            flagged("81.2.69.142", { effect: { type: "flag", flag: "is_proxy", verdict: true } }),
-            flagged("81.2.69.0/24", { kind: "network", effect: opposite }),
-            flagged("81.2.69.142", { effect: mute }),
-            flagged("81.2.69.142", { effect: { type: "mute", feed: "another" } }),
+            flagged("81.2.69.142", { flag: "is_proxy", verdict: true }),
+            flagged("81.2.69.0/24", { kind: "network", ...opposite }),
           ],
           ADA,
         );
-        expect((await store.overrides.load()).overrides).toHaveLength(5);
+        expect((await store.overrides.load()).overrides).toHaveLength(3);
         await store.overrides.remove(first!.override.id, ADA);
-        const over = { effect: opposite, expiresAt: NOW + 10 };
+        const over = { ...opposite, expiresAt: NOW + 10 };
         await store.overrides.put([flagged("81.2.69.142", over)], ADA);
         clock += 10;
         const [later] = await store.overrides.put([flagged("81.2.69.142")], ADA);
         expect(later!.outcome).toBe("added");
-        expect((await store.overrides.load()).overrides).toHaveLength(5);
+        expect((await store.overrides.load()).overrides).toHaveLength(3);
       });
 
       test("removing ends it once; an unknown id is undefined", async () => {
@@ -617,7 +615,8 @@ for (const backend of BACKENDS) {
                 store.overrides.put(
                   [
                     flagged(`81.2.69.${round}`, {
-                      effect: { type: "flag", flag: "is_proxy", verdict: i === 0 },
+                      flag: "is_proxy",
+                      verdict: i === 0,
                     }),
                   ],
                   ADA,
@@ -699,6 +698,54 @@ for (const backend of BACKENDS) {
           ["key-made", undefined],
         ]);
         expect(auditJson(items[1]!).way).toBeNull();
+      });
+
+      test("overrides that muted a feed end, and their text stays in the audit trail", async () => {
+        const database = new Database(address);
+        await migrate(database, NOW - 9, MIGRATIONS.slice(0, 7));
+        const row = (id: string, over: object = {}) => ({
+          ...rowFromOverride({
+            ...{ id, kind: "network", value: "81.2.69.0/24", flag: "is_proxy", verdict: true, note: "x" },
+            ...{ author: "ada", createdAt: NOW - 9, expiresAt: undefined, removedAt: undefined },
+          }),
+          ...over,
+        });
+        const mute = { effect: "mute", argument: "ipsum-3" };
+        const became = (id: string) => JSON.stringify({ id, kind: "network", mute: "ipsum-3" });
+        const entry = (sequence: number, subject: string) => ({
+          ...{
+            sequence,
+            at: NOW - 9,
+            actor: "ada",
+            action: "override-added",
+            subject,
+            became: became(subject),
+          },
+        });
+        await database.run(async (sql) => {
+          await sql`INSERT INTO inkling_overrides ${sql([row("ovr_flag"), row("ovr_a", mute), row("ovr_b", mute)])}`;
+          await sql`INSERT INTO inkling_overrides ${sql(row("ovr_ended", { ...mute, removed_at: NOW - 8 }))}`;
+          await sql`INSERT INTO inkling_audit ${sql([entry(1, "ovr_a"), entry(2, "ovr_b"), entry(3, "ovr_ended")])}`;
+        });
+        const stampOf = () =>
+          database.run(async (sql) => (await sql`SELECT stamp FROM inkling_override_stamp`)[0].stamp);
+        const before = await stampOf();
+        const store = await open();
+        const ids = (overrides: readonly { id: string }[]) => overrides.map(({ id }) => id);
+        expect(ids((await store.overrides.load()).overrides)).toEqual(["ovr_flag"]);
+        expect(ids((await store.overrides.list({ limit: 10 }, true)).items)).toEqual(["ovr_flag"]);
+        expect(await store.overrides.find("ovr_a")).toBeUndefined();
+        expect(await store.overrides.countDropped()).toBe(3);
+        expect(await stampOf()).not.toBe(before); // servers of the version before read them again
+        const { items } = await store.overrides.audit({ limit: 10 }, { action: "override-removed" });
+        expect(items).toMatchObject([
+          { sequence: 5, at: NOW, actor: "inkling", subject: "ovr_b", before: JSON.parse(became("ovr_b")) },
+          { sequence: 4, at: NOW, actor: "inkling", subject: "ovr_a", before: JSON.parse(became("ovr_a")) },
+        ]);
+        // a server of the version before adds one more: nobody reads it
+        await database.run((sql) => sql`INSERT INTO inkling_overrides ${sql(row("ovr_late", mute))}`);
+        expect(ids((await store.overrides.load()).overrides)).toEqual(["ovr_flag"]);
+        await database.close();
       });
 
       test("a running process of the previous version continues when a later one adds columns", async () => {

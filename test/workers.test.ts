@@ -32,7 +32,7 @@ class Server {
     smallRelease(this.dataDir, 1);
     this.databaseUrl = `sqlite://${join(this.dataDir, "inkling.db")}`;
     const { dataDir, databaseUrl } = this;
-    const given = { dataDir, databaseUrl, adoptKey: TOKEN, workers: WORKERS, logLevel: "info", ...options };
+    const given = { dataDir, databaseUrl, apiKey: TOKEN, workers: WORKERS, logLevel: "info", ...options };
     this.child = Bun.spawn(
       [process.execPath, join(import.meta.dir, "server-process.ts"), JSON.stringify(given)],
       {
@@ -234,7 +234,8 @@ linux("several workers", () => {
           {
             kind: "network",
             value: SMALL_NETWORK,
-            effect: { type: "flag", flag: smallFlag(1), verdict: false },
+            flag: smallFlag(1),
+            verdict: false,
             note: "",
             author: "test",
             createdAt: Date.now(),

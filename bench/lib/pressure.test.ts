@@ -13,7 +13,7 @@ const children = () => processTree(process.pid).length - 1;
 
 describe("a neighbour", () => {
   test("reads memory until it is stopped", async () => {
-    run = new Run("/", { isQuick: true, minutes: 1, hours: 1, hasPressure: true });
+    run = new Run("/", { isQuick: true, hours: 1, hasPressure: true });
     const before = children();
     const stop = await startNeighbour(run, CLIENT_CORE, 1);
     expect(children()).toBe(before + 1);
@@ -22,7 +22,7 @@ describe("a neighbour", () => {
     expect(children()).toBe(before);
   });
   test("ends with the part", async () => {
-    run = new Run("/", { isQuick: true, minutes: 1, hours: 1, hasPressure: true });
+    run = new Run("/", { isQuick: true, hours: 1, hasPressure: true });
     const before = children();
     await startNeighbour(run, CLIENT_CORE, 1);
     await run.end();
@@ -34,7 +34,7 @@ test.each([
   [true, [0, 64]],
   [false, [0, 16, 64, 256]],
 ])("contestants are measured quiet and beside two neighbours; quick: %p", async (isQuick, strengths) => {
-  run = new Run("/", { isQuick, minutes: 1, hours: 1, hasPressure: true });
+  run = new Run("/", { isQuick, hours: 1, hasPressure: true });
   const before = children();
   const order: string[] = [];
   const contestants = ["a", "b"].map((who, i) => ({

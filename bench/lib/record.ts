@@ -56,8 +56,6 @@ export interface Checkout {
 
 export interface Options {
   readonly isQuick: boolean;
-  /** Length of the swap part. */
-  readonly minutes: number;
   /** Length of the soak part. */
   readonly hours: number;
   /** With --pressure: parts that can also measure beside neighbours that use the caches. */
@@ -76,7 +74,7 @@ export interface Contestant {
 export interface Part {
   readonly name: string;
   readonly title: string;
-  /** It is stopped after this, and reported as incomplete; `--minutes` and `--hours` come on top. */
+  /** It is stopped after this, and reported as incomplete; `--hours` comes on top. */
   readonly limitSeconds: number;
   /** How much longer it may take with --pressure; absent: it is not measured beside neighbours. */
   readonly pressureSeconds?: number;
@@ -93,7 +91,6 @@ export const log = (text: string): void => void process.stderr.write(`${text}\n`
 /** One run of a part: records its lines, and undoes what it started. */
 export class Run {
   readonly isQuick: boolean;
-  readonly minutes: number;
   readonly hours: number;
   readonly hasPressure: boolean;
   readonly checkout: Checkout;
@@ -105,9 +102,8 @@ export class Run {
   private readonly undo: (() => unknown)[] = [];
   private isOver = false;
 
-  constructor(root: string, { isQuick, minutes, hours, hasPressure, other }: Options) {
+  constructor(root: string, { isQuick, hours, hasPressure, other }: Options) {
     this.isQuick = isQuick;
-    this.minutes = minutes;
     this.hours = hours;
     this.hasPressure = hasPressure;
     this.checkout = { root, suffix: "" };

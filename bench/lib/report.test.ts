@@ -76,27 +76,7 @@ const RESULTS = [
     row("sizes of segments", "email, from seeds", "file to sources", "times", [1.5]),
     row("sizes of segments", "geo", "file to sources", "times", [1.9]),
   ]),
-  result("swap", [
-    { type: "check", what: CHECKS.swapFailed, isKept: true, figure: "0 failed" },
-    {
-      type: "series",
-      plot: "swap-latency",
-      who: "99 %",
-      points: [
-        [0, 1],
-        [1, 20],
-      ],
-    },
-    {
-      type: "series",
-      plot: "swap-memory",
-      who: "private",
-      points: [
-        [0, 100],
-        [1, 100],
-      ],
-    },
-  ]),
+  result("soak", [{ type: "check", what: CHECKS.soakFailed, isKept: true, figure: "0 failed" }]),
 ];
 
 const markdown = renderReport({ parts: PARTS, results: RESULTS, targets: TARGETS, plots: PLOTS.slice(1, 2) });
@@ -117,7 +97,7 @@ describe("statistics", () => {
 });
 
 describe("alternating rounds", () => {
-  const run = () => new Run("/", { isQuick: false, minutes: 5, hours: 1, hasPressure: false });
+  const run = () => new Run("/", { isQuick: false, hours: 1, hasPressure: false });
   const contestants = (order: string[]) =>
     ["a", "b"].map((who, i) => ({
       what: "w",
@@ -188,7 +168,7 @@ describe("plots", () => {
   const testWithVega = test.skipIf(!existsSync(join(BENCH, "node_modules/vega-lite")));
   testWithVega("have names, curves and bars", async () => {
     const drawn = new Map([...(await drawPlots(RESULTS))].map(([{ name }, svg]) => [name, svg]));
-    expect([...drawn.keys()]).toEqual(["cpu", "distribution-v4", "growth", "pressure-http", "swaps"]);
+    expect([...drawn.keys()]).toEqual(["cpu", "distribution-v4", "growth", "pressure-http"]);
     for (const svg of drawn.values()) {
       expect(svg).toStartWith("<svg");
       expect(svg).not.toMatch(/NaN|Infinity|undefined/);
@@ -196,8 +176,8 @@ describe("plots", () => {
     expect(drawn.get("distribution-v4")).toContain("inkling &amp; &lt;others&gt;");
     const count = (name: string, part: RegExp) => drawn.get(name)!.match(part)?.length ?? 0;
     const line = /aria-roledescription="line mark"/g;
-    const counts = ["distribution-v4", "growth", "pressure-http", "swaps"].map((name) => count(name, line));
-    expect(counts).toEqual([1, 4, 1, 2]);
+    const counts = ["distribution-v4", "growth", "pressure-http"].map((name) => count(name, line));
+    expect(counts).toEqual([1, 4, 1]);
     expect([
       count("cpu", /aria-roledescription="bar"/g),
       count("growth", /aria-roledescription="point"/g),
@@ -238,8 +218,8 @@ describe("the report", () => {
       "batch, geolocate NDJSON: inkling: lookups per second of server CPU at least 1,300,000 /s",
       "not measured",
     ],
-    [CHECKS.swapFailed, "reached | 0 failed"],
-    [CHECKS.swapMixed, "not measured"],
+    [CHECKS.soakFailed, "reached | 0 failed"],
+    [CHECKS.soakCounts, "not measured"],
   ])("%s: %s", (text, want) => expect(target(text)).toContain(want));
 
   test("lists missing peers, and how to install them", () =>
@@ -273,15 +253,14 @@ describe("npm run bench", () => {
     ["--pressure=1", "Option '--pressure' does not take an argument"],
     ["batch --pressure", "--pressure: batch is not measured beside neighbours"],
     ["--hours=0", "--hours must be followed by a number above 0"],
-    ["--minutes=x", "--minutes must be followed by a number above 0"],
     [`--against=${BENCH}`, `${BENCH} is not a checkout of Inkling`],
   ])("refuses %s", (wrong, words) => {
     const { stderr, exitCode } = main(...wrong.split(" "));
     expect([exitCode, stderr.toString()]).toEqual([2, expect.stringContaining(`npm run bench: ${words}`)]);
   });
   test("refuses a part that cannot compare two checkouts", () => {
-    const { stderr, exitCode } = main(`--against=${join(BENCH, "..")}`, "swap");
-    expect([exitCode, stderr.toString()]).toEqual([2, expect.stringContaining("swap: no such part")]);
+    const { stderr, exitCode } = main(`--against=${join(BENCH, "..")}`, "growth");
+    expect([exitCode, stderr.toString()]).toEqual([2, expect.stringContaining("growth: no such part")]);
   });
   test("README.md has a line for each part", () => {
     const readme = readFileSync(join(BENCH, "README.md"), "utf8");

@@ -14,46 +14,20 @@ export interface Target {
   readonly judge: (results: readonly PartResult[]) => { isReached: boolean; figure: string } | undefined;
 }
 
-/** Rules that parts check, by the part that does. */
+/** Rules that parts check. */
 export const CHECKS = {
   batchMemory:
     "memory is flat in an NDJSON stream: its second half takes at most 200 MB more than its first, and all of it 640 MB " +
     "more than an idle server",
-  limits: "limits are exact for the machine, across workers",
-  quotas: "quotas are exact for the machine, across workers",
-  usage: "usage and metrics of the workers add up",
-  kill: "kill -9 of a worker under load loses at most the requests in flight on it",
-  killReplaced: "a killed worker is replaced",
-  swapFailed: "swaps under load: no failed request",
-  swapMixed: "swaps under load: no answer mixes releases",
   soakFailed: "endurance: every request has the answer that it must have",
   soakCounts: "endurance: usage and metrics are what the clients counted",
   soakMemory: "endurance: memory is flat",
   soakDescriptors: "endurance: descriptors are flat",
-  groupKept: "a key of eight hosts is never above its limit, in any window",
-  groupUsed: "at least 95 % of that limit can be used",
-  groupKeptCut: "never above the limit with the database cut off and back",
-  groupUsedCut: "at least 95 % of it can be used, of each host's eighth during the cut",
-  groupKeptPaused: "never above the limit with a host paused and back",
-  groupUsedPaused: "at least 95 % of it can be used with a host paused and back",
   groupFailed: "a release published to eight hosts under load: no failed request",
-  groupMixed: "a release published to eight hosts under load: no answer mixes releases",
-  swapMemory: "swaps under load: memory is flat after the first swaps",
 } as const;
 const CHECKED_BY: Readonly<Record<string, readonly string[]>> = {
   batch: [CHECKS.batchMemory],
-  workers: [CHECKS.limits, CHECKS.quotas, CHECKS.usage],
-  kill: [CHECKS.kill, CHECKS.killReplaced],
-  group: [
-    CHECKS.groupKept,
-    CHECKS.groupUsed,
-    CHECKS.groupKeptCut,
-    CHECKS.groupUsedCut,
-    CHECKS.groupKeptPaused,
-    CHECKS.groupUsedPaused,
-  ],
-  channel: [CHECKS.groupFailed, CHECKS.groupMixed],
-  swap: [CHECKS.swapFailed, CHECKS.swapMixed, CHECKS.swapMemory],
+  channel: [CHECKS.groupFailed],
   soak: [CHECKS.soakFailed, CHECKS.soakCounts, CHECKS.soakMemory, CHECKS.soakDescriptors],
 };
 

@@ -1,7 +1,6 @@
 // index.ts: the parts of the suite in the order that they run in: with --quick there is time for the first ones.
 
 import type { Part } from "../lib/record.ts";
-import { measureAllocations } from "./allocations.ts";
 import { measureBatch } from "./batch.ts";
 import { measureBuild } from "./build.ts";
 import { measureChannel } from "./channel.ts";
@@ -10,10 +9,8 @@ import { measureEnrich } from "./enrich.ts";
 import { measureGroup } from "./group.ts";
 import { measureGrowth } from "./growth.ts";
 import { measureHttp } from "./http.ts";
-import { measureKill } from "./kill.ts";
 import { measureSoak } from "./soak.ts";
 import { measureStart } from "./start.ts";
-import { measureSwap } from "./swap.ts";
 import { measureWorkers } from "./workers.ts";
 
 /** Parts that can measure two checkouts (--against). */
@@ -50,17 +47,7 @@ export const COMPARABLE: readonly Part[] = [
 export const PARTS: readonly Part[] = [
   ...COMPARABLE,
   { name: "workers", title: "Workers", limitSeconds: 180, measure: measureWorkers },
-  { name: "kill", title: "kill -9 of a worker under load", limitSeconds: 90, measure: measureKill },
   { name: "growth", title: "Growth", limitSeconds: 600, measure: measureGrowth },
-  { name: "swap", title: "Swaps under load", limitSeconds: 600, measure: measureSwap },
   { name: "group", title: "A group of hosts", limitSeconds: 900, measure: measureGroup },
-  {
-    name: "allocations",
-    title: "What a request allocates",
-    limitSeconds: 420,
-    pressureSeconds: 300,
-    isOnlyNamed: true,
-    measure: measureAllocations,
-  },
   { name: "soak", title: "Endurance", limitSeconds: 600, isOnlyNamed: true, measure: measureSoak },
 ];

@@ -5,19 +5,18 @@
 // a timetable, and times are counted from when a request was due.
 
 import { join } from "node:path";
-import { releaseName } from "@inkling/engine";
+import { releaseName, SEGMENT_OF } from "@inkling/engine";
 import * as store from "@inkling/release-store";
 import { openStore, type Store } from "@inkling/server";
 import * as data from "../lib/data.ts";
 import { CONNECTIONS } from "../lib/load.ts";
+import { pathsOf, publishMarked } from "../lib/marked.ts";
 import { descriptorsOf, memoryOf, processTree } from "../lib/proc.ts";
 import { log, type Run } from "../lib/record.ts";
 import { AUTHORIZED, startInkling, TOKEN, temporaryFolder } from "../lib/server.ts";
 import { figure, median, sum } from "../lib/stats.ts";
 import { type StormSecond, storm } from "../lib/storm.ts";
 import { CHECKS } from "../lib/targets.ts";
-import { drift, pathsOf, publishMarked } from "./swap.ts";
-import { countedLookups } from "./workers.ts";
 
 const SHARE = 0.3;
 const CAPACITY_SECONDS = 10;
@@ -26,6 +25,8 @@ const SAMPLE_SECONDS = 5;
 const EVERY_MS = { swap: 15_000, override: 5_000, batch: 1_000, badInput: 100 };
 /** Descriptors of connections and files that come and go. */
 const MORE_DESCRIPTORS = 16;
+/** What memory may gain between the first third of the run and the last. */
+const MORE_MB = 34;
 /** A domain that no other request is about. */
 const OVERRIDDEN = "soak-override.com";
 
@@ -92,9 +93,9 @@ class Beside {
 
   /** Adds an override and waits until every answer has it, or removes it. */
   async override(turn: number): Promise<void> {
-    const effect = { type: "flag", flag: "disposable", verdict: true } as const;
+    const forced = { flag: "disposable", verdict: true } as const;
     const target = { kind: "domain", value: OVERRIDDEN } as const;
-    const wanted = { ...target, effect, note: `soak ${turn}`, author: "bench", expiresAt: undefined };
+    const wanted = { ...target, ...forced, note: `soak ${turn}`, author: "bench", expiresAt: undefined };
     const [written] = await this.overrides.put([wanted], { actor: "bench", way: "cli" });
     const isSet = async () => {
       this.lookups++;
@@ -117,6 +118,21 @@ async function repeat(ms: number, isOver: () => boolean, act: (turn: number) => 
     if (isOver()) return turn;
     await act(turn);
   }
+}
+
+/** All lookups that the metrics count. */
+async function countedLookups(adminPort: number): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
+  const counts = text.matchAll(/^inkling_lookups_total\{[^}]*\} (\d+)$/gm);
+  return sum([...counts].map(([, value]) => Number(value)));
+}
+
+/** The least memory of the first third and of the last: verifying a release takes 200 MB for a moment. */
+function drift(values: readonly number[]): { isFlat: boolean; text: string } {
+  const settled = values.slice(Math.min(30, Math.floor(values.length / 3))); // the first swaps may add to memory
+  const third = Math.ceil(settled.length / 3);
+  const [early, late] = [Math.min(...settled.slice(0, third)), Math.min(...settled.slice(-third))];
+  return { isFlat: late <= early + MORE_MB, text: `${figure(early)} then ${figure(late)} MB` };
 }
 
 interface Sample {
@@ -147,15 +163,14 @@ export async function measureSoak(run: Run): Promise<void> {
   const dataDir = await data.linkedCopy(data.releaseFolder(run.checkout), "soak");
   run.defer(() => data.removeFolder("soak"));
   const current = data.openCurrent(dataDir);
-  const releases = [publishMarked(dataDir, current), current.manifest];
+  const releases = [publishMarked(dataDir, current, ["geo", "reputation", "email"]), current.manifest];
   const database = `sqlite://${join(temporaryFolder(run), "inkling.db")}`;
   const env = { INKLING_DATABASE_URL: database };
   const server = await startInkling(run, run.checkout, { dataDir, workers: 2, env });
   const opened = await openStore(database);
   run.defer(() => opened.close());
-  const lists = pathsOf(run, current);
-  const paths = lists[0]![1].flatMap((_, i) => lists.map(([, list]) => list[i % list.length]!));
-  const addresses = lists[0]![1].slice(0, 200).map((path) => path.split("/").at(-1)!);
+  const paths = pathsOf(current, 3_000);
+  const addresses = data.knownAddresses(current.segmentPath("geo"), 200).known;
 
   const load = { ports: [server.port], connections: CONNECTIONS, paths, token: TOKEN };
   const full = await storm(run, { ...load, seconds: CAPACITY_SECONDS });
@@ -196,11 +211,12 @@ export async function measureSoak(run: Run): Promise<void> {
   periods(run, seconds, samples);
 }
 
-/** All lookups of yesterday and today in the database: a run may go over midnight, a longer one over several. */
+/** All lookups in the database: a run may cross midnight. */
 async function countedUsage(opened: Store): Promise<number> {
   let count = 0;
   for (const key of await opened.listKeys())
-    count += sum((await opened.usage.readByDay(key.id, "2000-01-01", "9999-12-31")).map((one) => one.count));
+    for (const entry of await opened.usage.readByDay(key.id, "2000-01-01", "9999-12-31"))
+      if (entry.lookup in SEGMENT_OF) count += entry.count; // `reputation_batch` counts the same lookups again
   return count;
 }
 

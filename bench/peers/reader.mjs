@@ -50,7 +50,7 @@ async function ours() {
   const out = new Uint8Array(4096);
   const isAnswer = (answer) => answer !== undefined && answer[answer.length - 1] === CLOSING_BRACE;
   const block = AddressBlock && new AddressBlock(new engine.Answerer()); // an earlier checkout has none
-  const states = engine.dataStates({ missing: [] });
+  const states = engine.dataStates({ missing: [], partial: [] });
   const release = { geo: segment, reputation: segment, states };
   const source = { release, overrides: engine.Overrides.NONE, now: 0, mode: "serve" };
   const lookup = reader === "geo" ? "geolocate" : reader;

@@ -1,10 +1,9 @@
 // python-members.ts: generates packages/python/inkling/_generated.py: error codes, and the answers as dataclasses.
 //
-// in   the OpenAPI document; what it does not have, the hints and what data an answer needs, from the TypeScript client
+// in   the OpenAPI document, and the contract's rows of problems and of what data an answer needs
 // out  one class for each object of an answer; a member that may be omitted is Optional
 
-import { DATA_OF } from "../../packages/client/src/data-state.ts";
-import { HINTS } from "../../packages/client/src/errors.ts";
+import { CLIENT_PROBLEMS, DATA_OF, PROBLEM_CODES, PROBLEMS } from "@inkling/contract";
 import { openApiJson } from "../../packages/server/src/openapi/public.ts";
 import type { GeneratedFile } from "./generated.ts";
 
@@ -20,19 +19,11 @@ interface Schema {
 }
 
 const ANSWERS = { geolocate: "Geolocation", reputation: "Reputation", email: "EmailVerdict" } as const;
-const PROBLEM = "Problem";
-
-/** Where Python's options have other names. */
-const OWN_HINTS: Readonly<Record<string, string>> = {
-  IP_ADDRESS_RESERVED:
-    "no visitor from the internet has this address: behind a proxy, take the visitor's from its header",
-  KEY_MISSING:
-    "something between here and the server removes the Authorization header; with `key=None` it has to add it",
-  CONNECTION_FAILED: "is the server running, and is `url` its address? `__cause__` holds the error behind it",
-  TIMED_OUT: "raise `timeout`, or look at the server's load",
-};
-/** Of middleware and of @inkling/local, which this client has not. */
-const UNUSED = ["ADDRESS_UNKNOWN", "CLOSED"];
+interface ClientProblem {
+  readonly hint: string;
+  readonly pythonHint?: string;
+  readonly isPython?: boolean;
+}
 
 const SCALARS: Readonly<Record<string, string>> = {
   string: "str",
@@ -147,16 +138,13 @@ function moduleText(): string {
   const schemas: Readonly<Record<string, Schema>> = JSON.parse(openApiJson("")).components.schemas;
   const classes = new Classes(schemas);
   for (const name of Object.values(ANSWERS)) classes.add(name, schemas[name]!);
-  const serverCodes = schemas[PROBLEM]?.properties?.code?.enum ?? [];
-  const clientCodes = Object.keys(HINTS).filter(
-    (code) => !serverCodes.includes(code) && !UNUSED.includes(code),
+  const clientProblems = Object.entries<ClientProblem>(CLIENT_PROBLEMS).filter(
+    ([, row]) => row.isPython !== false,
   );
   const members = Object.values(ANSWERS).flatMap((name) => Object.keys(schemas[name]?.properties ?? {}));
-  const hints = [...serverCodes, ...clientCodes].map((code) => {
-    const hint = OWN_HINTS[code] ?? HINTS[code];
-    if (hint === undefined) throw new Error(`${code} has no hint`);
-    return `    ${JSON.stringify(code)}: ${JSON.stringify(hint)},`;
-  });
+  const hints = [...Object.entries<ClientProblem>(PROBLEMS), ...clientProblems].map(
+    ([code, { hint, pythonHint = hint }]) => `    ${JSON.stringify(code)}: ${JSON.stringify(pythonHint)},`,
+  );
   return [
     "# Written by `npm run generate` from the OpenAPI document. Do not edit.",
     "from __future__ import annotations",
@@ -179,8 +167,8 @@ function moduleText(): string {
     "    return value",
     "",
     "",
-    `SERVER_CODES: Tuple[str, ...] = (${quoted(serverCodes)})`,
-    `CLIENT_CODES: Tuple[str, ...] = (${quoted(clientCodes)})`,
+    `SERVER_CODES: Tuple[str, ...] = (${quoted(PROBLEM_CODES)})`,
+    `CLIENT_CODES: Tuple[str, ...] = (${quoted(clientProblems.map(([code]) => code))})`,
     "HINTS: Dict[str, str] = {",
     ...hints,
     "}",

@@ -3,6 +3,7 @@
 // in   packages/server/src/lookup: the tables, and the functions that answer from them
 // out  each row's answer with its evidence, or its code; the problem documents; special-use networks
 
+import { PROBLEM_CODES } from "@inkling/contract";
 import {
   formatIp,
   INCLUDE,
@@ -14,10 +15,9 @@ import {
   unwrapIpv4,
 } from "@inkling/engine";
 import {
-  PROBLEM_CODES,
-  PROBLEMS,
   type Problem,
   type ProblemCode,
+  problem,
   problemBody,
 } from "../../packages/server/src/http/problems.ts";
 import { SANDBOX_VERSION, sandboxAddress, sandboxEmail } from "../../packages/server/src/lookup/sandbox.ts";
@@ -63,8 +63,7 @@ function problemRow({ code, v4, domain }: (typeof SANDBOX_PROBLEMS)[number]) {
   return rows[0];
 }
 
-const retryAfter = (code: ProblemCode) =>
-  (PROBLEMS[code].headers as Readonly<Record<string, string>>)["Retry-After"];
+const retryAfter = (code: ProblemCode) => problem(code).headers["Retry-After"];
 
 const networks = (isDocumentation: boolean) =>
   SPECIAL_USE.filter(({ use }) => (use === "documentation") === isDocumentation).map(({ prefix }) =>

@@ -2,7 +2,6 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parsePrefix } from "@inkling/engine";
 import { parseNewKey } from "../../packages/server/src/keys/key-input.ts";
 import { openStore } from "../../packages/server/src/store/store.ts";
 import { smallRelease, temporaryFolder } from "../release.ts";
@@ -44,7 +43,7 @@ export async function startAttackedServer(workers: number): Promise<AttackedServ
     keys[name] = (await store.createKey(parseNewKey({ name, ...more }, Date.now()))).token;
   await store.close();
   const script = join(import.meta.dir, "../server-process.ts");
-  const given = { dataDir, workers, logLevel: "access", trustedProxies: [parsePrefix("127.0.0.0/8")] };
+  const given = { dataDir, workers, logLevel: "access", trustedProxies: ["127.0.0.0/8"] };
   const child = Bun.spawn([process.execPath, script, JSON.stringify(given)], {
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -4,7 +4,7 @@
 // out  request after request, the same for the same seed
 
 import { gzipSync } from "node:zlib";
-import { PROBLEMS } from "../../packages/server/src/http/problems.ts";
+import { PROBLEMS } from "@inkling/contract";
 import { randomBelow } from "../random.ts";
 import { freshToken } from "../tokens.ts";
 import type { KeyName } from "./attacked-server.ts";

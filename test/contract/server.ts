@@ -46,7 +46,6 @@ const OVERRIDES = [
   { value: "81.2.70.0/24", flag: "is_proxy", verdict: true },
   { value: "81.2.70.7", flag: "is_proxy", verdict: false },
   { value: "2a01:4f8:1::/48", flag: "is_abuser", verdict: true },
-  { value: "185.0.0.0/8", mute: "ipsum-3", force: true },
   { value: "our-shop.com", flag: "disposable", verdict: true },
   { value: "service-four.com", flag: "disposable", verdict: false },
   { value: "jane@gmail.com", flag: "disposable", verdict: true },
@@ -145,7 +144,7 @@ async function main(folder: string, executable?: string): Promise<Started> {
         mode,
         rate: 1000,
         burst: 2000,
-        trustedProxies: trustedProxies.map((text) => parsePrefix(text)!),
+        trustedProxies,
         dnsServers: [],
         writeLog: (lines) => void (lines.includes("request-failed") && process.stderr.write(lines)),
       });

@@ -3,7 +3,7 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { SETTING_NAMES, SETTINGS, variableName } from "../../packages/cli/src/config/setting-table.ts";
+import { SETTING_NAMES, SETTINGS, variableName } from "@inkling/contract";
 import { Program, walk, walkFirstStart } from "../packaged-program.ts";
 import { withPrograms } from "../programs.ts";
 import { run } from "../published-packages.ts";
@@ -51,7 +51,7 @@ describe("the Dockerfile names what there is", () => {
     expect(settings).toEqual(["INKLING_HOST", "INKLING_DRAIN_SECONDS", "INKLING_DATA_DIR"]); // the admin listener stays on loopback
     expect(settings.filter((name) => !VARIABLES.has(name))).toEqual([]);
     const ports: readonly unknown[] = /^EXPOSE (.*)$/m.exec(DOCKERFILE)![1]!.split(" ").map(Number);
-    expect(ports).toEqual([SETTINGS.port.fallback, SETTINGS.adminPort.fallback]);
+    expect(ports).toEqual([SETTINGS.port.default, SETTINGS.adminPort.default]);
     expect(listOf("ENTRYPOINT")).toEqual(["inkling"]);
     const [program, ...health] = listOf("HEALTHCHECK");
     expect(program).toBe("inkling");
@@ -107,8 +107,8 @@ describe("compose.yaml names what there is", () => {
 
   test("ports, services, volumes and files; only the API is open to other machines", () => {
     expect(services.server!.ports).toEqual([
-      `${SETTINGS.port.fallback}:${SETTINGS.port.fallback}`,
-      `127.0.0.1:${SETTINGS.adminPort.fallback}:${SETTINGS.adminPort.fallback}`,
+      `${SETTINGS.port.default}:${SETTINGS.port.default}`,
+      `127.0.0.1:${SETTINGS.adminPort.default}:${SETTINGS.adminPort.default}`,
     ]);
     for (const { ports = [], depends_on = {}, volumes = [] } of Object.values(services)) {
       for (const name of Object.keys(depends_on)) {

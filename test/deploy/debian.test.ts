@@ -17,7 +17,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { SETTING_NAMES, tomlKey } from "../../packages/cli/src/config/setting-table.ts";
+import { SETTING_NAMES, tomlKey } from "@inkling/contract";
 import { pack, stage } from "../../scripts/deb.ts";
 import { withPrograms } from "../programs.ts";
 import { executableFolder, run } from "../published-packages.ts";

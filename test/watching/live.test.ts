@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createConnection } from "node:net";
 import { join } from "node:path";
+import type { Settings } from "@inkling/contract";
 import { type FeedReport, type FeedsReport, type Release, releaseName } from "@inkling/engine";
 import {
   DATA_FOLDER,
@@ -23,7 +24,6 @@ import {
   Publisher,
   readPrivateKey,
 } from "@inkling/release-store/channel";
-import type { Settings } from "../../packages/cli/src/config/settings.ts";
 import { keepFollowing } from "../../packages/cli/src/runtime/channel.ts";
 import { type RunningServer, startServer } from "../../packages/server/src/server.ts";
 import { fetch } from "../checked-fetch.ts";
@@ -131,9 +131,9 @@ function suite(program: string): void {
     await follower.follow(signal);
     single = await startServer({
       ...testServerOptions(dataDir),
-      adoptKey: token,
+      apiKey: token,
       maxConnections: 50,
-      dnsServers: [{ address: "127.0.0.1", port: dns.port }],
+      dnsServers: [`127.0.0.1:${dns.port}`],
       checkMs: 200,
       writeLog: () => {},
     });

@@ -1,9 +1,15 @@
 // members.ts: an answer as a row: the name of each column, and its path in the answer.
 //
-// A value that the answer omits is undefined, and empty in a file.
+// The columns follow from the rows of the contract. A value that the answer omits is undefined, and empty in a file.
 
-import { REPUTATION_FLAGS } from "@inkling/contract";
-import { LOOKUPS, type Lookup } from "@inkling/engine";
+import {
+  ANSWER_MEMBERS,
+  LOOKUPS,
+  type Lookup,
+  type Member as MemberRow,
+  NETWORK,
+  type Shape,
+} from "@inkling/contract";
 
 /** What rows are made of: the lookups, and the `network` that the API includes in those of addresses. */
 export const TABLES = ["geolocate", "reputation", "network", "email"] as const;
@@ -16,46 +22,78 @@ export interface Member {
   /** As columns are called in files: `country_iso_code`. */
   readonly name: string;
   readonly type: "text" | "number" | "integer" | "uint32" | "boolean";
-  of(answer: Answer): Value;
+  readonly of: (answer: Answer) => Value;
 }
 
 /** A parsed answer of the member's lookup, or its `network`. */
 // biome-ignore lint/suspicious/noExplicitAny: the one place that reads answers by path
 export type Answer = any;
 
-const text = (name: string, of: (answer: Answer) => Value): Member => ({ name, type: "text", of });
-const flag = (name: string): Member => ({ name, type: "boolean", of: (answer) => answer[name] });
-
-export const MEMBERS: Readonly<Record<Table, readonly Member[]>> = {
+/** Members whose columns come first, in this order; the columns of all others follow. */
+const FIRST: Readonly<Record<Table, readonly string[]>> = {
   geolocate: [
-    text("continent_code", ({ continent }) => continent.code),
-    text("continent_name", ({ continent }) => continent.name),
-    text("country_iso_code", ({ country }) => country.iso_code),
-    text("country_name", ({ country }) => country.name),
-    text("registered_country_iso_code", (answer) => answer.registered_country.iso_code),
-    text("registered_country_name", (answer) => answer.registered_country.name),
-    text("subdivision_1_iso_code", ({ subdivisions }) => subdivisions[0]?.iso_code),
-    text("subdivision_1_name", ({ subdivisions }) => subdivisions[0]?.name),
-    text("subdivision_2_iso_code", ({ subdivisions }) => subdivisions[1]?.iso_code),
-    text("subdivision_2_name", ({ subdivisions }) => subdivisions[1]?.name),
-    text("city_name", ({ city }) => city.name),
-    text("postal_code", ({ postal }) => postal.code),
-    { name: "latitude", type: "number", of: ({ location }) => location.latitude },
-    { name: "longitude", type: "number", of: ({ location }) => location.longitude },
-    { name: "accuracy_radius", type: "integer", of: ({ location }) => location.accuracy_radius },
-    text("time_zone", ({ location }) => location.time_zone),
+    "continent",
+    "country",
+    "registered_country",
+    "subdivisions",
+    "city",
+    "postal",
+    "location.latitude",
+    "location.longitude",
   ],
-  reputation: REPUTATION_FLAGS.map(flag),
-  network: [
-    { name: "network_asn", type: "uint32", of: ({ asn }) => asn },
-    text("network_organization", ({ organization }) => organization),
-    text("network_kind", ({ kind }) => kind),
-    { name: "network_shared", type: "boolean", of: ({ shared }) => shared },
-    text("network_services", ({ services }) => services.join(" ")),
-    text("network_prefix", ({ prefix }) => prefix),
-  ],
-  email: [flag("valid"), flag("disposable"), text("providers", ({ providers }) => providers.join(" "))],
+  reputation: [],
+  network: ["asn", "organization", "kind", "shared", "services"],
+  email: [],
 };
+
+/** The columns of a member, by the path to it. */
+function columnsAt(
+  path: string,
+  name: string,
+  shape: Shape,
+  of: (answer: Answer) => Answer,
+): (Member & { path: string })[] {
+  switch (shape.type) {
+    case "object":
+      return Object.entries(shape.members).flatMap(([member, row]) =>
+        columnsAt(
+          `${path}.${member}`,
+          name === "location" ? member : `${name}_${member}`,
+          row,
+          (answer) => of(answer)?.[member],
+        ),
+      );
+    case "list": {
+      const { columns = 0 } = shape;
+      if (shape.of.type === "object")
+        return Array.from({ length: columns }, (_, i) =>
+          columnsAt(path, `${name.replace(/s$/, "")}_${i + 1}`, shape.of, (answer) => of(answer)?.[i]),
+        ).flat();
+      return [{ path, name, type: "text", of: (answer) => of(answer)?.join(" ") }];
+    }
+    case "time":
+      return [{ path, name, type: "text", of }];
+    case "true":
+      return [{ path, name, type: "boolean", of }];
+    default:
+      return [{ path, name, type: shape.type, of }];
+  }
+}
+
+function columnsOf(table: Table): readonly Member[] {
+  const { members } = table === "network" ? NETWORK : ANSWER_MEMBERS[table];
+  const prefix = table === "network" ? "network_" : "";
+  const columns = Object.entries<MemberRow>(members).flatMap(([member, row]) =>
+    row.optIn === undefined ? columnsAt(member, prefix + member, row, (answer) => answer[member]) : [],
+  );
+  const rank = ({ path }: { path: string }) => {
+    const found = FIRST[table].findIndex((first) => path === first || path.startsWith(`${first}.`));
+    return found < 0 ? FIRST[table].length : found;
+  };
+  return columns.sort((a, b) => rank(a) - rank(b)).map(({ name, type, of }) => ({ name, type, of }));
+}
+
+export const MEMBERS: Readonly<Record<Table, readonly Member[]>> = perTable(columnsOf);
 
 /** The values of an answer, in the order of the members. */
 export function rowOf(answer: string, members: readonly Member[]): Value[] {

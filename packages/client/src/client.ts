@@ -9,8 +9,9 @@ import { type Answer, type Extras, isAnswer, type Lookup } from "./answers.ts";
 import { type BatchResult, batchResults } from "./batch.ts";
 import { BREAK_AFTER } from "./breaker.ts";
 import { AnswerCache } from "./cache.ts";
-import { DATA_OF, type DataName, isComplete, readDataState, requireData, withData } from "./data-state.ts";
+import { type DataName, isComplete, readDataState, requireData, withData } from "./data-state.ts";
 import { InklingError, isProblem, problemError } from "./errors.ts";
+import { DATA_OF } from "./generated.ts";
 import type { BatchOptions, EmailOptions, LookupOptions, LookupResult, Lookups } from "./lookups.ts";
 import {
   checkExtras,

@@ -6,15 +6,9 @@
 // note `data` is not enumerable on an answer: JSON.stringify, a spread, deep equality and a row that is stored hold what
 //      the API sent, and nothing else
 
-import type { Lookup, Open } from "./answers.ts";
+import type { Lookup } from "./answers.ts";
 import { type ErrorDetails, InklingError } from "./errors.ts";
-
-/** What each lookup can be incomplete in. */
-export const DATA_OF = {
-  geolocate: ["geolocation"],
-  reputation: ["is_abuser", "is_proxy", "is_tor_exit"],
-  email: ["disposable"],
-} as const satisfies Record<Lookup, readonly string[]>;
+import type { DATA_OF, Open } from "./generated.ts";
 
 /** A flag, or "geolocation", whose data a lookup can require. */
 export type DataName = (typeof DATA_OF)[Lookup][number];

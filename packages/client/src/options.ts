@@ -3,7 +3,8 @@
 // err  TypeError that names the option; it never quotes the key
 
 import type { Extras } from "./answers.ts";
-import { DATA_OF, type DataName } from "./data-state.ts";
+import type { DataName } from "./data-state.ts";
+import { DATA_OF } from "./generated.ts";
 import { ON_UNAVAILABLE, type OnUnavailable, type Verdict } from "./unavailable.ts";
 
 export interface InklingOptions<P extends OnUnavailable = OnUnavailable> {

@@ -2,7 +2,8 @@
 
 export { inGroups } from "./batch.ts";
 export { requireText } from "./client.ts";
-export { DATA_OF, readDataState, requireData, withData } from "./data-state.ts";
+export { readDataState, requireData, withData } from "./data-state.ts";
 export { type Problem, problemError } from "./errors.ts";
+export { DATA_OF } from "./generated.ts";
 export { checkExtras, readNumber, readRequire, refuseUnknown, wrong } from "./options.ts";
 export { ON_UNAVAILABLE, settle } from "./unavailable.ts";

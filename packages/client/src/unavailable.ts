@@ -4,34 +4,13 @@
 // one throws the error behind it with "deny", and is undefined with "allow".
 
 import { InklingError } from "./errors.ts";
+import { MEMBERS } from "./generated.ts";
 
 /** What a lookup does when the service is unavailable. */
 export const ON_UNAVAILABLE = ["throw", "allow", "deny"] as const;
 export type OnUnavailable = (typeof ON_UNAVAILABLE)[number];
 /** What `denies()` returns for a lookup without an answer: "deny" means true. */
 export type Verdict = Exclude<OnUnavailable, "throw">;
-
-const MEMBERS = [
-  "city",
-  "continent",
-  "country",
-  "location",
-  "postal",
-  "registered_country",
-  "subdivisions",
-  "is_abuser",
-  "is_proxy",
-  "is_tor_exit",
-  "valid",
-  "disposable",
-  "providers",
-  "ip",
-  "prefix",
-  "network",
-  "evidence",
-  "checks",
-  "data",
-] as const;
 
 /** No answer: the service is unavailable. */
 export class Unavailable {
@@ -47,7 +26,7 @@ export class Unavailable {
   }
 }
 
-for (const member of MEMBERS) {
+for (const member of [...MEMBERS, "data"]) {
   Object.defineProperty(Unavailable.prototype, member, {
     get(this: Unavailable) {
       if (this.verdict === "deny") throw this.error;

@@ -77,7 +77,7 @@ export async function api<T>(path: string, options: RequestOptions = {}): Promis
   // a proxy's login page, which would pass for a list without rows
   if (document === undefined) throw new ApiError(response.status, { detail: NOT_OURS });
   if (response.ok) return document;
-  const isOut = response.status === 401 || document.code === "FORGED"; // without the secret it is "FORGED"
+  const isOut = response.status === 401 || document.code === "CSRF_REJECTED"; // without the secret it is "CSRF_REJECTED"
   if (isOut && path !== "session") dispatchEvent(new Event(LOGGED_OUT));
   throw new ApiError(response.status, document);
 }

@@ -184,7 +184,7 @@ class EvidenceEntry:
     feed: str
     # What the feed knows, as in `vpn` or `relay`
     label: str
-    # Known: sets, removes, fills, label, mutes.
+    # Known: sets, removes, fills, label.
     effect: str
     # Known: is_abuser, is_proxy, is_tor_exit, disposable.
     flags: Optional[Tuple[str, ...]] = None
@@ -192,8 +192,6 @@ class EvidenceEntry:
     members: Optional[Tuple[str, ...]] = None
     # Of an override
     id: Optional[str] = None
-    # The feed that an override mutes
-    mutes: Optional[str] = None
     did_you_mean: Optional[str] = None
     weight: Optional[float] = None
     why: Optional[str] = None
@@ -212,7 +210,6 @@ class EvidenceEntry:
             flags=_if_there(it.get("flags"), lambda value: tuple(value)),
             members=_if_there(it.get("members"), lambda value: tuple(value)),
             id=it.get("id"),
-            mutes=it.get("mutes"),
             did_you_mean=it.get("did_you_mean"),
             weight=it.get("weight"),
             why=it.get("why"),

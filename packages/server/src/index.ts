@@ -1,5 +1,6 @@
 // @inkling/server: the HTTP API, keys, limits and usage.
 
+export type { Geolocation } from "@inkling/contract";
 export type { DataActions, FeedFacts, UpdateState } from "./admin/context.ts";
 export { type Problem, problem, problemBody } from "./http/problems.ts";
 export { type Actor, WAYS } from "./keys/actor.ts";
@@ -11,7 +12,6 @@ export * from "./keys/revocation-file.ts";
 export { holdsMadeKeys, readKeySnapshot } from "./keys/snapshot.ts";
 export * from "./keys/token.ts";
 export { HOST_SILENT_MS, hostJson, type ListedHost, listHosts } from "./leases/hosts.ts";
-export type { Geolocation } from "./lookup/answer-schemas.ts";
 export { problemOf } from "./lookup/failures.ts";
 export { SANDBOX_ADDRESSES, SANDBOX_DOMAINS, SANDBOX_PROBLEMS } from "./lookup/sandbox-tables.ts";
 export type { DnsServer } from "./mx/dns-servers.ts";
@@ -37,4 +37,3 @@ export { type IssuedKey, openStore, type Store } from "./store/store.ts";
 export { MAX_PAGE } from "./store/tables.ts";
 export type { UsageBatch, UsageEntry } from "./store/usage.ts";
 export { type HostEntry, storeWaiting, withEntry } from "./store/waiting-entries.ts";
-export { LOG_LEVELS } from "./telemetry/log.ts";

@@ -28,7 +28,7 @@ function options(over: Partial<ServerOptions> = {}): ServerOptions {
     burst: 2000,
     maxConnections: 40,
     logLevel: "info",
-    adoptKey: TOKEN,
+    apiKey: TOKEN,
     writeLog: (lines) => logged.push(lines),
     ...over,
   };
@@ -295,7 +295,7 @@ describe("start and stop", () => {
   });
 
   test("a chosen key that is no key", async () => {
-    expect(startServer(options({ adoptKey: "ink_live_x" }))).rejects.toMatchObject({
+    expect(startServer(options({ apiKey: "ink_live_x" }))).rejects.toMatchObject({
       code: "KEY",
       hint: expect.stringContaining("INKLING_API_KEY"),
     });

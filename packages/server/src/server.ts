@@ -15,7 +15,7 @@ import { type Closers, closeAll, type RunningServer, type ServerOptions } from "
 
 export { type Listener, probePort } from "./http/listen-error.ts";
 export { StartError } from "./http/start-error.ts";
-export type { ReloadableOptions, RunningServer, ServerOptions } from "./serving/options.ts";
+export type { RunningServer, ServerOptions } from "./serving/options.ts";
 
 /** @throws StartError, StoreError */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {

@@ -3,4 +3,3 @@
 export { isWellFormedToken } from "./keys/token.ts";
 export type { DnsServer } from "./mx/dns-servers.ts";
 export { formatDnsServer, parseDnsServer } from "./mx/dns-servers.ts";
-export { LOG_LEVELS } from "./telemetry/log.ts";

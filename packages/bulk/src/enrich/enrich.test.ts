@@ -57,7 +57,8 @@ test("rows that are looked up together become what each becomes alone", () => {
     id: `ovr_${value}`,
     kind: "network",
     value,
-    effect: { type: "flag", flag: "is_abuser", verdict },
+    flag: "is_abuser",
+    verdict,
   });
   const overrides = [
     flag("81.2.69.0/26", true),

@@ -121,10 +121,9 @@ function anonymousText(answer: Answer): string {
   const record: Record<string, true> = {};
   if (REPUTATION_FLAGS.some((flag) => answer[flag] && FLAG_ROWS[flag].anonymous)) record.is_anonymous = true;
   if (is_tor_exit) record.is_tor_exit_node = true;
-  const muted = new Set(evidence.map(({ mutes }: Answer) => mutes));
-  for (const { feed, label, effect } of evidence) {
+  for (const { label, effect } of evidence) {
     const member = MEMBER_OF_LABEL[label];
-    if (member === undefined || muted.has(feed)) continue;
+    if (member === undefined) continue;
     // Hosting is no verdict; a list below the quorum proves no VPN.
     if (label === "hosting" || (is_proxy && effect === "sets")) record[member] = true;
   }

@@ -125,10 +125,6 @@ test("a record of Anonymous IP has what evidence proves, and is read as GeoIP2's
   const entry = (feed: string, label: string, effect = "sets") => ({ feed, label, effect });
   const answers: [answer: object, record: object | undefined][] = [
     [{ is_proxy: true, evidence: [entry("a", "vpn"), entry("b", "public_proxy")] }, VPN_AND_PROXY],
-    [
-      { is_proxy: true, evidence: [entry("a", "vpn"), { ...entry("o", "", "mutes"), mutes: "a" }] },
-      ANONYMOUS,
-    ],
     [{ is_proxy: true, evidence: [entry("a", "vpn", "label")] }, ANONYMOUS],
     [{ is_tor_exit: true, evidence: [entry("t", "tor_exit"), entry("a", "vpn")] }, TOR],
     [{ is_abuser: true, evidence: [entry("h", "hosting", "label")] }, { is_hosting_provider: true }],

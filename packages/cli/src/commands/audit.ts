@@ -91,13 +91,20 @@ function sinceOf({ since }: Flags, now: number): number | undefined {
   throw usage(problem, "for example --since 7d, or --since 2027-01-31");
 }
 
-const shortEffect = ({ kind, value, flag, verdict, mute }: OverrideJson) =>
+/** Versions before this one had overrides that muted a feed: their entries have `mute` and no flag. */
+type AuditedOverride = Pick<OverrideJson, "kind" | "value"> & {
+  readonly flag: string | null;
+  readonly verdict: boolean | null;
+  readonly mute?: string | null;
+};
+
+const shortEffect = ({ kind, value, flag, verdict, mute }: AuditedOverride) =>
   `${shortValue({ kind, value })} ${flag === null ? `mute ${mute}` : `${flag}=${verdict}`}`;
 
 /** What people call the subject: an override's value, a key's name, the release in use; otherwise what is so now. */
 function aboutText(about: unknown): string {
   if (typeof about !== "object" || about === null) return "";
-  if ("value" in about) return shortEffect(about as OverrideJson);
+  if ("value" in about) return shortEffect(about as AuditedOverride);
   const { name, current } = about as { readonly name?: unknown; readonly current?: unknown };
   if (name !== undefined || current !== undefined) return String(name ?? current ?? "");
   return Object.entries(about)

@@ -2,10 +2,11 @@
 
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
+import type { Settings } from "@inkling/contract";
 import { DATA_FOLDER, messageOf, PRIVATE_FILE, replaceFile } from "@inkling/release-store";
 import { openStore, type Store } from "@inkling/server";
 import type { Command } from "commander";
-import type { LoadedSettings, Settings } from "../config/settings.ts";
+import type { LoadedSettings } from "../config/settings.ts";
 import { cliActor } from "../config/user.ts";
 import {
   type Backup,

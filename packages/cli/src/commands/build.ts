@@ -1,5 +1,6 @@
 // build.ts: `inkling build`: the builder of a group: builds as feeds change, without serving, and publishes to a channel.
 
+import { settingsReadBy } from "@inkling/contract";
 import { currentName, messageOf, ReleaseError } from "@inkling/release-store";
 import { ChannelError, PublishStopped } from "@inkling/release-store/channel";
 import type { HostEntry } from "@inkling/server";
@@ -18,8 +19,6 @@ import { CliError } from "../terminal/errors.ts";
 /** Finding that there is nothing to publish reads the statement. */
 const PUBLISH_MS = 10_000;
 
-const BUILD_SETTINGS = ["dataDir", "mirror", "offline", "channel", "channelSigningKey"] as const;
-
 export function addBuild(program: Command, context: Context): void {
   const command = program
     .command("build")
@@ -37,7 +36,7 @@ Examples:
   inkling build --publish --channel s3://inkling-releases/prod
   inkling build --publish --percent 10      then \`inkling channel promote\``,
     );
-  addAction(command, context, BUILD_SETTINGS, (call) => {
+  addAction(command, context, settingsReadBy("builder", "publisher"), (call) => {
     const { flags, read } = call;
     const percent = flags.publish === true ? percentOf(flags.percent) : undefined;
     return keepBuilding(new LiveSettings(call, read, "build"), context, percent);

@@ -2,6 +2,7 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { type Settings, settingsReadBy, variableName } from "@inkling/contract";
 import {
   currentName,
   readChannelReport,
@@ -25,8 +26,6 @@ import {
   type Statement,
 } from "@inkling/release-store/channel";
 import { type Command, Option } from "commander";
-import { variableName } from "../config/setting-table.ts";
-import type { Settings } from "../config/settings.ts";
 import { audited } from "../runtime/audited.ts";
 import { channelOf, openPublisher, trustedKeys, withChannel } from "../runtime/channel.ts";
 import { addAction, type Flags, type Result } from "../runtime/command.ts";
@@ -37,8 +36,7 @@ import { CliError, EXIT, explainFileError, Stopped } from "../terminal/errors.ts
 import { LiveLine } from "../terminal/progress.ts";
 import { formatAge, formatBytes, warn } from "../terminal/terminal.ts";
 
-const PUBLISH_SETTINGS = ["dataDir", "channel", "channelSigningKey"] as const;
-const READ_SETTINGS = ["dataDir", "channel", "channelKey", "channelSigningKey"] as const;
+const PUBLISH_SETTINGS = settingsReadBy("publisher");
 const OWNER_ONLY = 0o600;
 
 export function addChannel(program: Command, context: Context): void {
@@ -308,7 +306,7 @@ function addStatus(channel: Command, context: Context): void {
     .description("show what the channel names, and what this host has taken from it")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling channel status --channel https://releases.example/inkling");
-  addAction(command, context, READ_SETTINGS, async ({ settings }) => {
+  addAction(command, context, settingsReadBy("follower", "publisher"), async ({ settings }) => {
     const { base, channel: name } = channelOf(settings);
     const { stopper, env } = context;
     const store = openReader(base, env);

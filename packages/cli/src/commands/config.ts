@@ -1,8 +1,8 @@
 // config.ts: `inkling config`: the settings in force and where each came from.
 
+import { SETTING_NAMES, tomlKey, variableName } from "@inkling/contract";
 import type { Command } from "commander";
-import { SETTING_NAMES, tomlKey, variableName } from "../config/setting-table.ts";
-import { exampleFile, type LoadedSettings, plain } from "../config/settings.ts";
+import { exampleFile, type LoadedSettings, shown } from "../config/settings.ts";
 import { printResult } from "../runtime/command.ts";
 import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
 import { table } from "../terminal/terminal.ts";
@@ -34,7 +34,7 @@ Examples:
 function configJson(loaded: LoadedSettings) {
   const settings = SETTING_NAMES.map((name) => [
     tomlKey(name),
-    { value: plain(name, loaded.settings), from: loaded.origins[name], variable: variableName(name) },
+    { value: shown(name, loaded.settings), from: loaded.origins[name], variable: variableName(name) },
   ]);
   return { file: loaded.file ?? null, settings: Object.fromEntries(settings) };
 }
@@ -50,7 +50,7 @@ function configTable(loaded: LoadedSettings): string {
     const origin = loaded.origins[name];
     return [
       variableName(name),
-      cell(plain(name, loaded.settings)),
+      cell(shown(name, loaded.settings)),
       origin === "file" ? (loaded.file ?? origin) : origin,
     ];
   });

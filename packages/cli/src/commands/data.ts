@@ -1,6 +1,7 @@
 // data.ts: `inkling data update | status | verify | rollback`.
 
 import { ACCEPT_RELEASE } from "@inkling/compiler/events";
+import { type Settings, settingsReadBy } from "@inkling/contract";
 import type { HeldRelease, Release } from "@inkling/engine";
 import {
   currentName,
@@ -21,7 +22,6 @@ import {
   verifySegments,
 } from "@inkling/release-store";
 import type { Command } from "commander";
-import type { Settings } from "../config/settings.ts";
 import { audited } from "../runtime/audited.ts";
 import { build } from "../runtime/build.ts";
 import {
@@ -48,7 +48,6 @@ import {
 import { formatAgo, formatBytes, type Style, type Terminal, warn } from "../terminal/terminal.ts";
 import { feedOf } from "./feeds.ts";
 
-const UPDATE_SETTINGS = ["dataDir", "mirror", "offline"] as const;
 const READ_SETTINGS = ["dataDir"] as const;
 const UNPIN = "`npx @inkling/cli data unpin`";
 
@@ -84,7 +83,7 @@ Examples:
   inkling data update --accept release        publishes the release that waits, as it was built
   inkling data update --offline --json`,
     );
-  addAction(command, context, UPDATE_SETTINGS, async ({ settings, flags }) => {
+  addAction(command, context, settingsReadBy("builder"), async ({ settings, flags }) => {
     if (settings.channel !== undefined && settings.channelSigningKey === undefined) {
       throw new CliError(
         "the releases of this host come from a channel, which would replace what is built here",

@@ -1,9 +1,9 @@
 // database.ts: `inkling database status | adopt | confirm`: after the database was lost, or replaced by an older one.
 
 import { resolve } from "node:path";
+import type { Settings } from "@inkling/contract";
 import { adoptCopies, type Copies, onlyInCopies, readCopyFiles, type Store } from "@inkling/server";
 import type { Command } from "commander";
-import type { Settings } from "../config/settings.ts";
 import { cliActor } from "../config/user.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";

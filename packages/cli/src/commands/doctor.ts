@@ -1,7 +1,7 @@
 // doctor.ts: `inkling doctor`: what is wrong with this installation, and what to do about it.
 
+import { SETTING_NAMES } from "@inkling/contract";
 import type { Command } from "commander";
-import { SETTING_NAMES } from "../config/setting-table.ts";
 import { CHECKS, type Checkup, type Finding } from "../runtime/checkup.ts";
 import { printResult } from "../runtime/command.ts";
 import { type Context, settingsFor, withSettings } from "../runtime/context.ts";

@@ -26,8 +26,8 @@ import {
   Threads,
   unparsable,
 } from "@inkling/bulk";
+import type { Settings } from "@inkling/contract";
 import { type Command, Option } from "commander";
-import type { Settings } from "../config/settings.ts";
 import { missingText, openAnswerData } from "../runtime/answer-data.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";

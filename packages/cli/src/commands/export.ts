@@ -12,8 +12,8 @@ import {
   unlessAborted,
   writeExport,
 } from "@inkling/bulk";
+import type { Settings } from "@inkling/contract";
 import { type Command, Option } from "commander";
-import type { Settings } from "../config/settings.ts";
 import { openAnswerData } from "../runtime/answer-data.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";

@@ -13,11 +13,10 @@ import {
   writeFeedChoice,
 } from "@inkling/compiler/feed-choice";
 import { asksForAgreement, FEEDS, NO_LICENCE } from "@inkling/compiler/feeds";
+import { type SettingName, type Settings, variableName } from "@inkling/contract";
 import { type FeedReport, nearest } from "@inkling/engine";
 import { feedsOf, openCurrent, readFeedsReport } from "@inkling/release-store";
 import type { Command } from "commander";
-import { type SettingName, variableName } from "../config/setting-table.ts";
-import type { Settings } from "../config/settings.ts";
 import { audited } from "../runtime/audited.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";

@@ -1,5 +1,6 @@
 // keys.ts: `inkling keys create | list | update | revoke | rotate`.
 
+import type { Settings } from "@inkling/contract";
 import { formatPrefix } from "@inkling/engine";
 import {
   dayOf,
@@ -16,7 +17,6 @@ import {
   type Store,
 } from "@inkling/server";
 import type { Command } from "commander";
-import type { Settings } from "../config/settings.ts";
 import { cliActor } from "../config/user.ts";
 import { addAction, type Flags, type Result } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";

@@ -9,7 +9,7 @@ import type { Context } from "../runtime/context.ts";
 import { warnOfNewDatabase, withExistingStore } from "../runtime/keys.ts";
 import { AUTHOR, checked, contextOf, put, usage } from "../runtime/put-overrides.ts";
 import { explainFileError } from "../terminal/errors.ts";
-import { formatCount, warn } from "../terminal/terminal.ts";
+import { formatCount } from "../terminal/terminal.ts";
 
 const SETTINGS = ["dataDir"] as const;
 
@@ -47,13 +47,12 @@ Examples:
     );
   addAction(command, context, SETTINGS, async ({ settings, flags }, file: string) => {
     const input = jsonOf(file);
-    const about = contextOf(settings, flags.author);
+    const about = contextOf(flags.author);
     const read = checked(`${file} cannot be imported`, () =>
       parseOverrideFile(input, about, flags.force === true),
     );
     warnOfNewDatabase(settings, context.terminal);
     const writes = await put(settings, read.overrides, about.author);
-    showWarnings(context, read.warnings);
     const count = (outcome: string) => writes.filter((write) => write.outcome === outcome).length;
     const result = {
       added: count("added"),
@@ -64,15 +63,6 @@ Examples:
     const counts = Object.entries(result).map(([outcome, number]) => `${formatCount(number)} ${outcome}`);
     return { json: result, text: `Imported ${file}: ${counts.join(", ")}.` };
   });
-}
-
-const MOST_WARNINGS = 20;
-
-/** Mutes without effect here are kept all the same: they apply once the feed is in use. */
-function showWarnings({ terminal }: Context, warnings: readonly string[]): void {
-  for (const warning of warnings.slice(0, MOST_WARNINGS)) warn(terminal, warning);
-  const more = warnings.length - MOST_WARNINGS;
-  if (more > 0) warn(terminal, `and ${formatCount(more)} more mutes without effect`);
 }
 
 function jsonOf(file: string): unknown {

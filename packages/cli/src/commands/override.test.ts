@@ -200,7 +200,7 @@ const refused: [name: string, args: string[], code: number, err: RegExp][] = [
     2,
     /\n {2}VALUE: is no address or network/,
   ],
-  ["neither flag nor mute", ["1.1.1.1", "--note", "x"], 2, /give either flag .* or mute/],
+  ["no flag", ["1.1.1.1", "--note", "x"], 2, /--flag is missing.*\nhint: for example --flag/],
   ["an end in the past", [...OFF, "--expires", "2001-01-01"], 2, /\n {2}--expires: is in the past\n/],
   ...["soon", "-1d", "30x"].map((end): [string, string[], number, RegExp] => [
     `an end that is none: ${end}`,
@@ -214,7 +214,6 @@ const refused: [name: string, args: string[], code: number, err: RegExp][] = [
     2,
     /VALUE: is wider than \/16.*\nhint: --force, if this is meant\n$/,
   ],
-  ["a feed without a release", ["81.2.69.142", "--mute", "ipsum-3", "--note", "x"], 2, /no release yet/],
   [
     "the opposite",
     ["81.2.69.142", "--flag", "is_tor_exit=true", "--note", "x"],
@@ -230,7 +229,7 @@ test.each(refused)("refused with a reason and a hint: %s", async (_, args, code,
   expect(JSON.parse((await inkling("override", "list", "--json")).out)).toHaveLength(1);
 });
 
-test("import keeps mutes without effect and reports them, and names --force where a row is too wide", async () => {
+test("import refuses a mute, and names --force where a row is too wide", async () => {
   const file = join(cwd, "file.json");
   const row = (over: object) => ({ note: "x", ...over });
   const write = (...overrides: object[]) =>
@@ -238,8 +237,8 @@ test("import keeps mutes without effect and reports them, and names --force wher
   await add(...OFF);
   write(row({ value: "81.2.69.0/24", mute: "ipsum-3" }));
   const muted = await inkling("override", "import", file);
-  expect(muted.err).toMatch(/^warning: overrides\.0\.mute: there is no release yet.*\n$/);
-  expect([muted.out.includes("1 added"), muted.code]).toEqual([true, 0]);
+  expect(muted.err).toMatch(/\n {2}overrides\.0\.override: `mute` was removed/);
+  expect(muted.code).toBe(2);
   const wide = row({ value: "81.0.0.0/8", flag: "is_proxy", verdict: false });
   write(wide, row({ value: "x y", flag: "disposable", verdict: true }));
   expect((await inkling("override", "import", file)).err).toMatch(/\nhint: --force takes what is too wide/);
@@ -254,13 +253,6 @@ test("import keeps mutes without effect and reports them, and names --force wher
   expect(opposites.err).toMatch(
     /\n {2}overrides\.1\.override: .* of overrides\.0\nhint: leave one of the two rows out\n$/,
   );
-});
-
-test("a feed that is off and one that does not exist have different errors", async () => {
-  smallRelease(join(cwd, "data"), 0);
-  const mute = (feed: string) => add("81.2.69.0/24", "--mute", feed, "--note", "x");
-  expect((await mute("dshield")).err).toMatch(/\n {2}--mute: dshield is not in use; .*feeds enable dshield/);
-  expect((await mute("dshielt")).err).toMatch(/\n {2}--mute: there is no feed "dshielt"/);
 });
 
 test("remove and import: what is not there, and what is no such file", async () => {

@@ -47,9 +47,8 @@ const FLAGS = new Intl.ListFormat("en-GB", { type: "disjunction" }).format(OVERR
 function addAdd(overrides: Command, context: Context): void {
   const command = overrides
     .command("add <value>")
-    .description("force a flag on or off, or mute a feed")
+    .description("force a flag on or off")
     .option("--flag <flag=verdict>", `${FLAGS}, =true or =false`)
-    .option("--mute <feed>", "ignore this feed for the value; `inkling data status` lists feeds")
     .option("--note <text>", "why (required); at most 500 characters")
     .option("--expires <time>", "when it ends: 30d, 2027-01-31 or 2027-01-31T12:00:00Z (default: never)")
     .option(...AUTHOR)
@@ -65,7 +64,6 @@ Adding it again changes its note and expiry. docs/overrides.md has more.
 Examples:
   inkling override add 81.2.69.142 --flag is_tor_exit=false --note "our office" --expires 30d
   inkling override add 81.2.69.0/24 --flag is_abuser=true --note "ticket 4711"
-  inkling override add 81.2.69.0/24 --mute ipsum-3 --note "too eager about this network"
   inkling override add example-shop.com --flag disposable=false --note "a customer"
   inkling override add someone@gmail.com --flag disposable=true --note "ticket 4712"`,
     );
@@ -77,7 +75,7 @@ Examples:
       );
     }
     const wanted = checked("no override can be made like that", () => {
-      const about = contextOf(settings, flags.author);
+      const about = contextOf(flags.author);
       return parseNewOverride(inputOf(value, flags, about.now), about);
     });
     warnOfNewDatabase(settings, context.terminal);
@@ -97,8 +95,10 @@ const endOf = ({ expiresAt }: Override) =>
 
 /** The flags as the admin API's input. */
 function inputOf(value: string, flags: Flags, now: number): Record<string, unknown> {
-  const [flag, verdict, ...rest] = typeof flags.flag === "string" ? flags.flag.split("=") : [];
-  if (flag !== undefined && (rest.length > 0 || (verdict !== "true" && verdict !== "false"))) {
+  if (typeof flags.flag !== "string")
+    throw usage("--flag is missing: an override forces a flag", "for example --flag is_tor_exit=false");
+  const [flag, verdict, ...rest] = flags.flag.split("=");
+  if (rest.length > 0 || (verdict !== "true" && verdict !== "false")) {
     const given = JSON.stringify(flags.flag.slice(0, 60));
     throw usage(
       `--flag must be a flag, "=" and true or false: it is ${given}`,
@@ -107,8 +107,8 @@ function inputOf(value: string, flags: Flags, now: number): Record<string, unkno
   }
   return {
     value,
-    ...(flag === undefined ? {} : { flag, verdict: verdict === "true" }),
-    ...(flags.mute === undefined ? {} : { mute: flags.mute }),
+    flag,
+    verdict: verdict === "true",
     note: flags.note,
     ...(flags.expires === undefined ? {} : { expires_at: expiryOf(flags.expires, now) }),
     ...(flags.force ? { force: true } : {}),
@@ -141,9 +141,8 @@ function addList(overrides: Command, context: Context): void {
 
 function listText(all: readonly Override[], now: number): string {
   const rows = all.map((override) => {
-    const { id, effect, author, note } = override;
-    const shown = effect.type === "flag" ? `${effect.flag}=${effect.verdict}` : `mute ${effect.feed}`;
-    return [id, shortValue(override), shown, stateOf(override, now), author, note];
+    const { id, flag, verdict, author, note } = override;
+    return [id, shortValue(override), `${flag}=${verdict}`, stateOf(override, now), author, note];
   });
   return table([["ID", "VALUE", "EFFECT", "STATE", "AUTHOR", "NOTE"], ...rows]);
 }

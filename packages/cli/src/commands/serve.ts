@@ -2,11 +2,11 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { settingsReadBy } from "@inkling/contract";
 import { DATA_FOLDER } from "@inkling/release-store";
 import { loadOnce } from "@inkling/server/load-once";
 import type { RunningServer } from "@inkling/server/serve";
 import type { Command } from "commander";
-import type { SettingName } from "../config/setting-table.ts";
 import { shown } from "../config/settings.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
@@ -18,28 +18,6 @@ import { formatBytes } from "../terminal/terminal.ts";
 
 /** Shortest wait before the first update; chance doubles it, so that servers started together do not fetch together. */
 const FIRST_UPDATE_MS = 60_000;
-
-export const SERVER_SETTINGS: readonly SettingName[] = [
-  "host",
-  "port",
-  "adminHost",
-  "adminPort",
-  "adminNames",
-  "dataDir",
-  "mirror",
-  "offline",
-  "rate",
-  "burst",
-  "maxUnstoredSeconds",
-  "maxStale",
-  "trustedProxies",
-  "maxConnections",
-  "drainSeconds",
-  "workers",
-  "dnsServers",
-  "dnsExclude",
-  "logLevel",
-];
 
 export function addServe(program: Command, context: Context): void {
   const command = program
@@ -58,7 +36,7 @@ Examples:
   INKLING_DATABASE_URL=postgres://inkling:…@db/inkling inkling serve
   inkling serve --channel https://releases.example/inkling      releases of another host: nothing is built`,
     );
-  addAction(command, context, [...SERVER_SETTINGS, "channel", "channelKey"], (call) => {
+  addAction(command, context, settingsReadBy("primary", "worker", "builder", "follower"), (call) => {
     const live = new LiveSettings(call, call.read);
     return call.settings.channel === undefined ? serve(live, context) : serveChannel(live, context);
   });

@@ -1,10 +1,11 @@
 // up.ts: `inkling up`: everything in one command: data if there is none, keys on the first run, the server.
 
+import { type Settings, settingsReadBy } from "@inkling/contract";
 import type { LoadedRelease } from "@inkling/engine";
 import { findUsable, openRelease, openServable } from "@inkling/release-store";
 import { HAS_SEEDS } from "@inkling/release-store/program";
 import type { Command } from "commander";
-import { type Settings, shown } from "../config/settings.ts";
+import { shown } from "../config/settings.ts";
 import { cliActor } from "../config/user.ts";
 import { banner } from "../runtime/banner.ts";
 import { build, mayFetch, mayFindNewer } from "../runtime/build.ts";
@@ -19,7 +20,6 @@ import { probeListeners, serveUntilStopped } from "../runtime/run-server.ts";
 import { ensureWritable, forgetChannelReport } from "../runtime/writable.ts";
 import { CliError, EXIT, Stopped } from "../terminal/errors.ts";
 import { type Terminal, warn } from "../terminal/terminal.ts";
-import { SERVER_SETTINGS } from "./serve.ts";
 
 export function addUp(program: Command, context: Context): void {
   const command = program
@@ -36,7 +36,15 @@ Examples:
   inkling up --port 9000 --data-dir /var/lib/inkling
   INKLING_MIRROR=/srv/feeds inkling up      lists from a folder: no internet needed`,
     );
-  addAction(command, context, SERVER_SETTINGS, (call) => up(new LiveSettings(call, call.read), context));
+  const { live, prompt } = context.terminal;
+  const isWatched = live || prompt !== undefined; // the banner shows what is well
+  addAction(
+    command,
+    context,
+    settingsReadBy("primary", "worker", "builder"),
+    (call) => up(new LiveSettings(call, call.read), context),
+    isWatched ? { logLevel: "error" } : {},
+  );
 }
 
 async function up(live: LiveSettings, context: Context): Promise<void> {
@@ -63,8 +71,7 @@ async function up(live: LiveSettings, context: Context): Promise<void> {
   try {
     const requests = new Updates();
     const actions = async () => dataActions(requests);
-    const watched = terminal.live || terminal.prompt !== undefined;
-    await serveUntilStopped({ mode: "up", live, watched, actions }, context, async ({ log }) => {
+    await serveUntilStopped({ mode: "up", live, actions }, context, async ({ log }) => {
       served = true;
       const { version } = context;
       const { style } = terminal;

@@ -5,9 +5,9 @@
 
 import { MEMBERS, namesMatching, TABLES } from "@inkling/bulk/members";
 import { kindOf } from "@inkling/bulk/values";
+import type { Settings } from "@inkling/contract";
 import { INCLUDE, nearest } from "@inkling/engine";
 import type { Scope } from "@inkling/server";
-import type { Settings } from "../config/settings.ts";
 import { answer, Refused } from "../runtime/answer.ts";
 import { type AnswerData, openAnswerData } from "../runtime/answer-data.ts";
 import type { Flags } from "../runtime/command.ts";

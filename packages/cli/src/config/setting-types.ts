@@ -1,26 +1,24 @@
 // setting-types.ts: the types of settings: what a flag, a variable or a file may hold -> the value, or a problem.
-//
-// The description of each is its placeholder in --help.
 
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
-import { parsePrefix, toAsciiDomain } from "@inkling/engine";
+import { LOG_LEVELS, type SettingType, type SettingValues } from "@inkling/contract";
+import { formatPrefix, parsePrefix, toAsciiDomain } from "@inkling/engine";
 import { parseChannel } from "@inkling/release-store";
-import { isWellFormedToken, parseDnsServer } from "@inkling/server/settings";
+import { formatDnsServer, isWellFormedToken, parseDnsServer } from "@inkling/server/settings";
 import { z } from "zod";
 
-export function wholeNumber(least: number, most: number) {
+function wholeNumber(least: number, most: number) {
   const problem = `must be a whole number from ${least} to ${most}`;
   return z
     .union([z.number(), z.string().regex(/^[0-9]{1,15}$/, problem)], problem)
     .transform(Number)
-    .refine((value) => Number.isInteger(value) && value >= least && value <= most, problem)
-    .describe("number");
+    .refine((value) => Number.isInteger(value) && value >= least && value <= most, problem);
 }
 
 const YES = ["1", "true", "yes", "on"];
 const NO = ["0", "false", "no", "off"];
 
-export const yesOrNo = z
+const yesOrNo = z
   .union(
     [
       z.boolean(),
@@ -30,22 +28,17 @@ export const yesOrNo = z
   )
   .transform((value) => (typeof value === "boolean" ? value : YES.includes(value.toLowerCase())));
 
-export const host = z
+const host = z
   .string("must be an address or a host name")
-  .regex(/^[0-9A-Za-z.:_-]+$/, "must be an address such as 127.0.0.1 or ::1, or a host name, without a port")
-  .describe("address");
+  .regex(/^[0-9A-Za-z.:_-]+$/, "must be an address such as 127.0.0.1 or ::1, or a host name, without a port");
 
-export const hostNames = listOf(
-  "names",
-  "host names such as inkling.example or inkling.example:8443",
-  (text) => (/^[0-9A-Za-z.-]+(:[0-9]{1,5})?$/.test(text) ? text : undefined),
+const hostNames = listOf("names", "host names such as inkling.example or inkling.example:8443", (text) =>
+  /^[0-9A-Za-z.-]+(:[0-9]{1,5})?$/.test(text) ? text : undefined,
 );
 
 const path = z.string("must be a path").min(1, "must be a path");
-export const folder = path.describe("folder");
-export const file = path.describe("file");
 
-export const mirror = z
+const mirror = z
   .string("must be a folder, or a base URL")
   .refine(
     (text) => !/^[a-z][a-z0-9+.-]*:\/\//i.test(text) || /^https?:\/\/./i.test(text),
@@ -59,24 +52,22 @@ export const mirror = z
   .refine(
     (text) => !isMirrorUrl(text) || /[?#]/.test(text) || URL.canParse(text),
     "must be a URL that can be read, such as https://mirror.example/feeds",
-  )
-  .describe("folder or URL");
+  );
 
-export const channel = z
+const channel = z
   .string("must be text")
   .refine(
     (text) => parseChannel(text) !== undefined,
     "must be a folder, http(s)://host/path or s3://bucket/prefix, with #name for another channel than stable",
-  )
-  .describe("URL");
+  );
 
-export const channelKeys = listOf(
+const channelKeys = listOf(
   "keys",
   "public keys of 43 characters, as `npx @inkling/cli channel init` prints them",
   (text) => (/^[A-Za-z0-9_-]{43}$/.test(text) ? text : undefined),
 );
 
-export const databaseUrl = z
+const databaseUrl = z
   .string("must be text")
   .regex(/^(sqlite|postgres|postgresql):\/\/./, "must start with sqlite:// or postgres://")
   .refine(
@@ -84,19 +75,19 @@ export const databaseUrl = z
     "must name a file: a database in memory would end with each process",
   );
 
-export const apiKey = z
+const apiKey = z
   .string("must be text")
   .refine(
     isWellFormedToken,
     "must be ink_live_ or ink_test_, 32 base62 characters, _ and their checksum; `npx @inkling/cli keys create` makes one",
   );
 
-export const accountId = z
+const accountId = z
   .union([z.string(), z.number()], "must be a number")
   .transform(String)
   .refine((text) => /^[0-9]{1,12}$/.test(text), "must be the number of your account");
 
-export const publisherKey = z
+const publisherKey = z
   .string("must be text")
   .regex(/^[!-~]{8,200}$/, "must be as the publisher gave it to you, 8 characters at least, without spaces");
 
@@ -112,20 +103,55 @@ function listOf<T>(what: string, form: string, parse: (text: string) => T | unde
       const named = wrong.map((text) => JSON.stringify(text)).join(", ");
       context.addIssue({ code: "custom", message: `must be ${form}: ${named} is none` });
       return z.NEVER;
-    })
-    .describe(what);
+    });
 }
 
-export const prefixes = listOf(
+const networks = listOf(
   "networks",
   "addresses or networks such as 10.0.0.0/8 (no bits set after the prefix)",
-  parsePrefix,
+  (text) => {
+    const prefix = parsePrefix(text);
+    return prefix && formatPrefix(prefix);
+  },
 );
 
-export const domains = listOf("domains", "domains such as corp.example.com", toAsciiDomain);
+const domains = listOf("domains", "domains such as corp.example.com", toAsciiDomain);
 
-export const dnsServers = listOf(
+const dnsServers = listOf(
   "addresses",
   "addresses of DNS servers such as 192.0.2.53 or [2001:db8::53]:5353",
-  parseDnsServer,
+  (text) => {
+    const server = parseDnsServer(text);
+    return server && formatDnsServer(server);
+  },
 );
+
+interface TypeOf<Value> {
+  readonly schema: z.ZodType<Value>;
+  /** Shown after the flag in --help; a flag without it takes no value. */
+  readonly placeholder?: string;
+}
+
+const TYPES: { readonly [Name in keyof SettingValues]: TypeOf<SettingValues[Name]> } = {
+  "yes or no": { schema: yesOrNo },
+  host: { schema: host, placeholder: "address" },
+  "host names": { schema: hostNames, placeholder: "names" },
+  folder: { schema: path, placeholder: "folder" },
+  file: { schema: path, placeholder: "file" },
+  mirror: { schema: mirror, placeholder: "folder or URL" },
+  channel: { schema: channel, placeholder: "URL" },
+  "channel keys": { schema: channelKeys, placeholder: "keys" },
+  "database url": { schema: databaseUrl, placeholder: "URL" },
+  "api key": { schema: apiKey, placeholder: "key" },
+  "account id": { schema: accountId, placeholder: "number" },
+  "publisher key": { schema: publisherKey, placeholder: "key" },
+  networks: { schema: networks, placeholder: "networks" },
+  domains: { schema: domains, placeholder: "domains" },
+  "dns servers": { schema: dnsServers, placeholder: "addresses" },
+  "log level": { schema: z.enum(LOG_LEVELS, "must be error, info or access"), placeholder: "level" },
+};
+
+export function typeOf(type: SettingType): TypeOf<unknown> {
+  if (typeof type === "string") return TYPES[type];
+  return { schema: wholeNumber(type.min, type.max), placeholder: "number" };
+}

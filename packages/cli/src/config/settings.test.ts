@@ -2,11 +2,11 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { formatPrefix } from "@inkling/engine";
-import { formatDnsServer, newKeyToken } from "@inkling/server";
+import { flagName, SETTING_NAMES, settingRow, settingsOf, tomlKey, variableName } from "@inkling/contract";
+import { newKeyToken } from "@inkling/server";
 import { parse } from "smol-toml";
 import { SettingsError } from "../terminal/errors.ts";
-import { flagName, SETTING_NAMES, settingRow, tomlKey, variableName } from "./setting-table.ts";
+import { typeOf } from "./setting-types.ts";
 import { defaultWorkers, exampleFile, loadSettings, maskUrl, type SettingsInput, shown } from "./settings.ts";
 
 const temp = mkdtempSync(join(tmpdir(), "inkling-settings-"));
@@ -35,7 +35,7 @@ function problemsOf(input: Partial<SettingsInput>): readonly string[] {
 test("the defaults are those that others rely on", () => {
   const cwd = folder();
   const { settings, origins } = load({ cwd });
-  expect(settings).toEqual({
+  expect<object>(settings).toEqual({
     host: "127.0.0.1",
     port: 8080,
     adminHost: "127.0.0.1",
@@ -59,7 +59,7 @@ test("the defaults are those that others rely on", () => {
     workers: defaultWorkers(process.platform, availableParallelism()),
     dnsServers: [],
     dnsExclude: [],
-    logLevel: undefined,
+    logLevel: "access",
   });
   expect(new Set(Object.values(origins))).toEqual(new Set(["default"]));
 });
@@ -89,6 +89,8 @@ describe("flags before environment before file before default", () => {
     ["file", { cwd: folder(toml) }, 3, "file"],
     ["an empty variable is not set", { env: { INKLING_PORT: "" }, cwd: folder(toml) }, 3, "file"],
     ["none", {}, 8080, "default"],
+    ["file before a command's own default", { cwd: folder(toml), defaults: { port: 4 } }, 3, "file"],
+    ["a command's own default", { defaults: { port: 4 } }, 4, "default"],
   ];
   test.each(rows)("%s", (_, input, port, origin) => {
     const loaded = load(input);
@@ -195,8 +197,8 @@ describe("values that are taken", () => {
     const want = ["10.0.0.0/8", "127.0.0.1/32", "fd00::/8"];
     const byVariable = load({ env: { INKLING_TRUSTED_PROXIES: "10.0.0.0/8, 127.0.0.1,fd00::/8" } });
     const byFile = load({ cwd: folder(`trusted_proxies = ${JSON.stringify(want)}`) });
-    expect(byVariable.settings.trustedProxies.map(formatPrefix)).toEqual(want);
-    expect(byFile.settings.trustedProxies.map(formatPrefix)).toEqual(want);
+    expect(byVariable.settings.trustedProxies).toEqual(want);
+    expect(byFile.settings.trustedProxies).toEqual(want);
   });
 
   test("DNS servers, by variable and by file", () => {
@@ -205,8 +207,8 @@ describe("values that are taken", () => {
       env: { INKLING_DNS_SERVERS: "192.0.2.53, 192.0.2.54:5353 [2001:db8::53]:5353" },
     });
     const byFile = load({ cwd: folder(`dns_servers = ${JSON.stringify(want)}`) });
-    expect(byVariable.settings.dnsServers.map(formatDnsServer)).toEqual(want);
-    expect(byFile.settings.dnsServers.map(formatDnsServer)).toEqual(want);
+    expect(byVariable.settings.dnsServers).toEqual(want);
+    expect(byFile.settings.dnsServers).toEqual(want);
     expect(problemsOf({ env: { INKLING_DNS_SERVERS: "192.0.2.53,dns.example" } })).toEqual([
       'INKLING_DNS_SERVERS must be addresses of DNS servers such as 192.0.2.53 or [2001:db8::53]:5353: "dns.example" is none: it is "192.0.2.53,dns.example"',
     ]);
@@ -389,7 +391,15 @@ test("an unknown variable is pointed out, with the nearest name; it may belong t
 
 test("every flag but --offline takes a value", () => {
   const flags = SETTING_NAMES.filter((name) => !settingRow(name).secret);
-  expect(flags.filter((name) => settingRow(name).placeholder === undefined)).toEqual(["offline"]);
+  expect(flags.filter((name) => typeOf(settingRow(name).type).placeholder === undefined)).toEqual([
+    "offline",
+  ]);
+});
+
+test("a worker receives no secret", () => {
+  const received = Object.keys(settingsOf(load({}).settings, "worker"));
+  expect(received).toContain("trustedProxies");
+  expect(SETTING_NAMES.filter((name) => settingRow(name).secret && received.includes(name))).toEqual([]);
 });
 
 test("secrets are masked", () => {
@@ -426,7 +436,7 @@ test("secrets are masked", () => {
 
 test("the example file has every setting, and its lines are the defaults", () => {
   const cwd = folder(exampleFile());
-  expect(load({ cwd }).settings).toEqual(load({ cwd: cwd, env: {} }).settings);
+  expect(load({ cwd }).origins).toEqual(load({ cwd: folder() }).origins);
   const uncommented = exampleFile().replace(/^# ([a-z0-9_]+ = )/gm, "$1");
   expect(Object.keys(parse(uncommented))).toEqual(SETTING_NAMES.map(tomlKey));
   const defaults = load({ cwd: folder() }).settings;

@@ -11,23 +11,23 @@
 import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { isMirrorUrl } from "@inkling/compiler/mirror-url";
-import { formatPrefix, nearest, type Prefix } from "@inkling/engine";
+import {
+  flagName,
+  SETTING_NAMES,
+  type SettingName,
+  type Settings,
+  type SettingType,
+  settingRow,
+  tomlKey,
+  variableName,
+} from "@inkling/contract";
+import { nearest } from "@inkling/engine";
 import { DATA_FOLDER } from "@inkling/release-store";
-import { type DnsServer, formatDnsServer } from "@inkling/server/settings";
 import { parse as parseToml, TomlError } from "smol-toml";
 import { z } from "zod";
 import { SettingsError } from "../terminal/errors.ts";
 import { type Environment, LAUNCHER_VARIABLE } from "./environment.ts";
-import {
-  flagName,
-  SETTING_NAMES,
-  SETTINGS,
-  type SettingName,
-  settingRow,
-  tomlKey,
-  variableName,
-} from "./setting-table.ts";
+import { typeOf } from "./setting-types.ts";
 
 const DEFAULT_FILE = "inkling.toml";
 const FILE_VARIABLE = "INKLING_CONFIG";
@@ -39,16 +39,21 @@ const CREDENTIALS_FOLDER = "credentials";
 /** Used by the project's tests; not settings. */
 const KNOWN_OTHERS = [FILE_VARIABLE, LAUNCHER_VARIABLE, "INKLING_VECTORS", "INKLING_TEST_FULL"];
 
-const shape = Object.fromEntries(SETTING_NAMES.map((name) => [name, SETTINGS[name].schema])) as {
-  [Name in SettingName]: (typeof SETTINGS)[Name]["schema"];
+/** Before what is computed has a value. */
+type Parsed = Omit<Settings, "databaseUrl" | "workers"> & {
+  readonly databaseUrl: string | undefined;
+  readonly workers: number | undefined;
 };
-const settingsSchema = z.object(shape);
 
-/** Settings in force; paths are absolute, databaseUrl and mirror too where they name files. */
-export type Settings = z.output<typeof settingsSchema> & {
-  readonly databaseUrl: string;
-  readonly workers: number;
-};
+const settingsSchema = z.object(
+  Object.fromEntries(
+    SETTING_NAMES.map((name) => {
+      const { type, default: standard } = settingRow(name);
+      const { schema } = typeOf(type);
+      return [name, standard === undefined ? schema.optional() : schema];
+    }),
+  ),
+) as unknown as z.ZodType<Parsed>; // the types of rows and of their schemas are the same (setting-types.ts)
 
 export type Origin = "default" | "file" | "credential" | "environment" | "flag";
 
@@ -65,6 +70,8 @@ export interface LoadedSettings {
 export interface SettingsInput {
   /** From the command line, by setting name; `config` is the path of a settings file. */
   readonly flags: Readonly<Partial<Record<SettingName | "config", unknown>>>;
+  /** What a command has in place of a row's default. */
+  readonly defaults?: Partial<Settings> | undefined;
   readonly env: Environment;
   /** Where relative paths of flags and variables start, and where inkling.toml is looked for. */
   readonly cwd: string;
@@ -109,13 +116,14 @@ export function loadSettings(input: SettingsInput): LoadedSettings {
 }
 
 /** URLs that may hold a password. */
-const MASKED: readonly SettingName[] = ["databaseUrl", "mirror", "channel"];
+const MASKED: readonly SettingType[] = ["database url", "mirror", "channel"];
 
 function shownValue(name: SettingName, value: unknown): string {
-  if (settingRow(name).secret && name !== "databaseUrl") return "";
+  const { secret, type } = settingRow(name);
+  if (secret && !MASKED.includes(type)) return "";
   // A token stands after these, or a password around them: no mask fits both.
-  if (name === "mirror" && /[?#]/.test(String(value))) return "";
-  const shown = MASKED.includes(name) ? maskUrl(String(value)) : value;
+  if (type === "mirror" && /[?#]/.test(String(value))) return "";
+  const shown = MASKED.includes(type) ? maskUrl(String(value)) : value;
   return `: it is ${(JSON.stringify(shown) ?? "nothing").slice(0, 200)}`;
 }
 
@@ -126,11 +134,7 @@ function areCredentialsHidden(env: Environment): boolean {
 }
 
 /** Rules that two settings break together. */
-function conflicts(
-  settings: z.output<typeof settingsSchema>,
-  raw: Record<SettingName, Raw>,
-  hasHidden: boolean,
-): string[] {
+function conflicts(settings: Parsed, raw: Record<SettingName, Raw>, hasHidden: boolean): string[] {
   if (settings.port === settings.adminPort && settings.host === settings.adminHost) {
     return [`${raw.adminPort.label} must differ from ${raw.port.label}: both are ${settings.port}`];
   }
@@ -145,27 +149,38 @@ function conflicts(
   return [];
 }
 
-function settle(settings: z.output<typeof settingsSchema>, raw: Record<SettingName, Raw>): Settings {
-  const dataDir = resolve(raw.dataDir.base, settings.dataDir);
-  const { mirror, databaseUrl, channel, channelSigningKey } = settings;
-  const file = databaseUrl === undefined ? undefined : databaseFile({ databaseUrl });
-  return {
-    ...settings,
-    workers: settings.workers ?? defaultWorkers(process.platform, availableParallelism()),
-    dataDir,
-    mirror: mirror === undefined || isMirrorUrl(mirror) ? mirror : resolve(raw.mirror.base, mirror),
-    channel:
-      channel === undefined || /^[a-z0-9]+:\/\//.test(channel) ? channel : resolve(raw.channel.base, channel),
-    channelSigningKey:
-      channelSigningKey === undefined ? undefined : resolve(raw.channelSigningKey.base, channelSigningKey),
-    databaseUrl:
-      databaseUrl === undefined
-        ? `sqlite://${resolve(dataDir, DATA_FOLDER.database)}`
-        : file === undefined
-          ? databaseUrl
-          : `sqlite://${resolve(raw.databaseUrl.base, file)}`,
-  };
+/** Makes paths absolute, and computes what is not set. */
+function settle(settings: Parsed, raw: Record<SettingName, Raw>): Settings {
+  const absolute = Object.fromEntries(
+    SETTING_NAMES.map((name) => [name, absoluteValue(settingRow(name).type, settings[name], raw[name].base)]),
+  ) as unknown as Parsed; // the same settings, with other texts
+  const {
+    databaseUrl = `${SQLITE}${resolve(absolute.dataDir, DATA_FOLDER.database)}`,
+    workers = defaultWorkers(process.platform, availableParallelism()),
+  } = absolute;
+  return { ...absolute, databaseUrl, workers };
 }
+
+/** A relative path starts at the folder of what named it. */
+function absoluteValue(type: SettingType, value: unknown, base: string): unknown {
+  if (typeof value !== "string") return value;
+  switch (type) {
+    case "folder":
+    case "file":
+      return resolve(base, value);
+    case "mirror":
+    case "channel":
+      return isUrl(value) ? value : resolve(base, value);
+    case "database url": {
+      const file = databaseFile({ databaseUrl: value });
+      return file === undefined ? value : `${SQLITE}${resolve(base, file)}`;
+    }
+    default:
+      return value;
+  }
+}
+
+const isUrl = (text: string) => /^[a-z0-9]+:\/\//i.test(text);
 
 const SQLITE = "sqlite://";
 /** The file of an SQLite database; undefined of another. */
@@ -205,7 +220,8 @@ function pickRaw(
     const label = `${tomlKey(name)} in ${file.path}`;
     return { value: inFile, origin: "file", label, base: dirname(file.path) };
   }
-  return { value: SETTINGS[name].fallback, origin: "default", label: variableName(name), base: input.cwd };
+  const value = input.defaults?.[name] ?? settingRow(name).default;
+  return { value, origin: "default", label: variableName(name), base: input.cwd };
 }
 
 /** Trailing line breaks are what editors leave. */
@@ -296,29 +312,23 @@ export function maskUrl(url: string): string {
 
 const maskQuery = (query: string) => query.replace(/([?&])(?!sslmode=|sslrootcert=)[^&]+/g, "$1***");
 
-/** A setting's value as it may be shown to people and written to logs. */
+/** A value as people and logs may have it; null for none. */
 export function shown(name: SettingName, settings: Settings): unknown {
   const value = settings[name];
   if (value === undefined) return null;
-  if (name === "apiKey") return `${String(value).slice(0, "ink_live_".length)}***`;
-  if (MASKED.includes(name)) return maskUrl(String(value));
-  if (settingRow(name).secret) return "***";
+  const { secret, type } = settingRow(name);
+  if (type === "api key") return `${String(value).slice(0, "ink_live_".length)}***`;
+  if (MASKED.includes(type)) return maskUrl(String(value));
+  if (secret) return "***";
   return value;
-}
-
-/** {@link shown}, as JSON may hold it. */
-export function plain(name: SettingName, settings: Settings): unknown {
-  const value = shown(name, settings);
-  if (name === "trustedProxies") return (value as Prefix[]).map(formatPrefix);
-  return name === "dnsServers" ? (value as DnsServer[]).map(formatDnsServer) : value;
 }
 
 /** A commented inkling.toml with every setting at its default. */
 export function exampleFile(): string {
   const entries = SETTING_NAMES.map((name) => {
-    const { help, fallback } = settingRow(name);
-    const value = fallback === undefined ? '""' : JSON.stringify(fallback);
-    return `# ${help}\n#   flag ${flagOrNone(name)}, variable ${variableName(name)}\n# ${tomlKey(name)} = ${value}\n`;
+    const { help, default: standard = "", unset } = settingRow(name);
+    const value = JSON.stringify(standard);
+    return `# ${help}${unset === undefined ? "" : ` (default: ${unset})`}\n#   flag ${flagOrNone(name)}, variable ${variableName(name)}\n# ${tomlKey(name)} = ${value}\n`;
   });
   return `# inkling.toml: settings of Inkling. Flags and INKLING_* variables go before this file.\n# Lines that start with # show the defaults: remove the # to change one.\n\n${entries.join("\n")}`;
 }

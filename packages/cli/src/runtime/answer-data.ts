@@ -5,10 +5,11 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Settings } from "@inkling/contract";
 import { type LoadedRelease, Overrides } from "@inkling/engine";
 import { DATA_FOLDER, messageOf, openServable } from "@inkling/release-store";
 import type { Scope } from "@inkling/server";
-import { databaseFile, type Settings } from "../config/settings.ts";
+import { databaseFile } from "../config/settings.ts";
 
 /** A lookup should not wait long for a database that is unreachable. */
 const TIMEOUT_MS = 2_000;

@@ -2,8 +2,8 @@
 //
 // err  StoreError where the entry can neither be stored nor kept for later: nothing was changed
 
+import type { Settings } from "@inkling/contract";
 import { type HostEntry, openStore, StoreError, storeWaiting, withEntry } from "@inkling/server";
-import type { Settings } from "../config/settings.ts";
 import { cliActor } from "../config/user.ts";
 import { type ErrorOutput, warn } from "../terminal/terminal.ts";
 import { defaultDatabase } from "./keys.ts";

@@ -1,9 +1,9 @@
 // banner.ts: what `inkling up` prints once it serves: addresses, data, keys, and examples to try.
 
+import type { Settings } from "@inkling/contract";
 import type { LoadedRelease } from "@inkling/engine";
 import { feedsOf } from "@inkling/release-store";
 import type { Scope } from "@inkling/server";
-import type { Settings } from "../config/settings.ts";
 import { attributions, dataAge, dataGaps, oldestData } from "../terminal/release-tables.ts";
 import { formatAgo, type Style } from "../terminal/terminal.ts";
 import { answer } from "./answer.ts";

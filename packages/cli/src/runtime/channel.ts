@@ -5,6 +5,7 @@
 //      goes on
 
 import { readFileSync } from "node:fs";
+import { type Settings, variableName } from "@inkling/contract";
 import {
   type ChannelLocation,
   type ChannelReport,
@@ -32,8 +33,7 @@ import type { RunningServer } from "@inkling/server";
 import { isSharedDatabase } from "@inkling/server/store";
 import { verifyInProcess } from "@inkling/server/verify";
 import { processEnvironment, workerEnvironment } from "../config/environment.ts";
-import { variableName } from "../config/setting-table.ts";
-import { maskUrl, type Settings } from "../config/settings.ts";
+import { maskUrl } from "../config/settings.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import type { Context } from "./context.ts";
 import { sleepUnlessAborted } from "./keep-fresh.ts";

@@ -8,6 +8,7 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs
 import { dirname, resolve } from "node:path";
 import { FEEDS } from "@inkling/compiler/feeds";
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
+import type { Settings } from "@inkling/contract";
 import type { FeedReport } from "@inkling/engine";
 import {
   feedsOf,
@@ -27,7 +28,7 @@ import { isSharedDatabase } from "@inkling/server/store";
 import { whyInstall } from "../../bin/installed.mjs";
 import packageJson from "../../package.json" with { type: "json" };
 import { processEnvironment } from "../config/environment.ts";
-import { databaseFile, type Settings, shown } from "../config/settings.ts";
+import { databaseFile, shown } from "../config/settings.ts";
 import { explainFileError } from "../terminal/errors.ts";
 import { dataAge, overdueData } from "../terminal/release-tables.ts";
 import { formatAge, formatAgo, formatBytes } from "../terminal/terminal.ts";
@@ -90,6 +91,7 @@ const ROWS: readonly (readonly [name: string, check: Check])[] = [
   ["answers", onRelease(answers)],
   ["database", database],
   ["database history", databaseHistory],
+  ["overrides", droppedOverrides],
   ["encryption", encryption],
   ["notices", notices],
   ["database clock", databaseClock],
@@ -363,6 +365,18 @@ async function databaseHistory({ settings }: Checkup): Promise<Finding> {
   );
   if (troubles.length === 0) return ok("as the servers of this data folder know it");
   return problem(troubles.join(" "), "`npx @inkling/cli database status` lists it; see the commands above");
+}
+
+/** Older versions had overrides that muted a feed, which this one ignores. */
+async function droppedOverrides({ settings }: Checkup): Promise<Finding> {
+  const file = databaseFile(settings);
+  if (file !== undefined && !existsSync(file)) return ok("no database yet");
+  const dropped = await withStore(settings, (store) => store.overrides.countDropped());
+  if (dropped === 0) return ok("all force a flag");
+  return note(
+    `${dropped} muted a feed, which is no longer possible: they do not apply any more`,
+    "`npx @inkling/cli audit --actor inkling` lists those that applied before the upgrade; force flags instead with `npx @inkling/cli override add`",
+  );
 }
 
 /** Is the database's connection encrypted, and is it the right server's? Bun's own default is neither. */

@@ -1,7 +1,7 @@
 // command.ts: how a command runs: its settings are read, and what it returns is printed.
 
+import type { SettingName, Settings } from "@inkling/contract";
 import type { Command } from "commander";
-import type { SettingName } from "../config/setting-table.ts";
 import type { LoadedSettings } from "../config/settings.ts";
 import type { ExitCode } from "../terminal/errors.ts";
 import { type Context, settingsFor, withSettings } from "./context.ts";
@@ -30,17 +30,18 @@ export function printResult({ terminal, ending }: Context, flags: Flags, result:
   if (result.exitCode !== undefined) ending.exitCode = result.exitCode;
 }
 
-/** Gives a command the flags of its settings, and its action. @param run returns nothing where it prints itself */
+/** Gives a command the flags of its settings, and its action. @param run returns nothing where it prints itself @param defaults its own */
 export function addAction<Args extends (string | undefined)[]>(
   command: Command,
   context: Context,
   names: readonly SettingName[],
   // biome-ignore lint/suspicious/noConfusingVoidType: a run that prints itself ends without a return
   run: (call: Call, ...args: Args) => Result | void | Promise<Result | void>,
+  defaults?: Partial<Settings>,
 ): void {
   withSettings(command, names).action(async (...given: unknown[]) => {
     const flags = given.at(-2) as Flags; // commander gives the arguments, the flags and the command
-    const read = () => settingsFor(context, flags, names);
+    const read = () => settingsFor(context, flags, names, defaults);
     const result = await run({ ...read(), flags, read }, ...(given.slice(0, -2) as Args));
     if (result) printResult(context, flags, result);
   });

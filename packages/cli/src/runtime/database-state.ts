@@ -1,9 +1,9 @@
 // database-state.ts: the database, compared with what the servers of this data folder know of it.
 
 import { join } from "node:path";
+import type { Settings } from "@inkling/contract";
 import { DATA_FOLDER } from "@inkling/release-store";
 import { judge, onlyInCopies, RevocationFile, readRemembered, type Store } from "@inkling/server";
-import type { Settings } from "../config/settings.ts";
 import { formatCount } from "../terminal/terminal.ts";
 
 export const ONLY_IN_COPIES =

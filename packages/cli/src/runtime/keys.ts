@@ -1,9 +1,10 @@
 // keys.ts: the store of keys, opened for one command.
 
 import { existsSync } from "node:fs";
+import type { Settings } from "@inkling/contract";
 import { DATA_FOLDER } from "@inkling/release-store";
 import { openStore, type Store } from "@inkling/server";
-import { databaseFile, type Settings } from "../config/settings.ts";
+import { databaseFile } from "../config/settings.ts";
 import { CliError } from "../terminal/errors.ts";
 import { type ErrorOutput, warn } from "../terminal/terminal.ts";
 import { ensureWritable } from "./writable.ts";

@@ -9,11 +9,11 @@
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { SETTING_NAMES, type SettingName, type Settings, settingRow, tomlKey } from "@inkling/contract";
 import { DATA_FOLDER, makeFolder, messageOf, replaceFile } from "@inkling/release-store";
 import { type HostEntry, type RunningServer, StoreError } from "@inkling/server";
 import { z } from "zod";
-import { SETTING_NAMES, type SettingName, settingRow, tomlKey } from "../config/setting-table.ts";
-import { plain, type Settings } from "../config/settings.ts";
+import { shown } from "../config/settings.ts";
 
 const OWNER_ONLY = 0o600;
 const knownSettings = z.object({
@@ -28,7 +28,7 @@ const fileOf = ({ dataDir }: Settings, role: Role) => join(dataDir, DATA_FOLDER.
 
 /** Of a secret an entry has only that it changed. */
 function auditValue(name: SettingName, settings: Settings, secret: string): unknown {
-  return settingRow(name).secret && settings[name] !== undefined ? secret : plain(name, settings);
+  return settingRow(name).secret && settings[name] !== undefined ? secret : shown(name, settings);
 }
 
 const entryOf = (actor: string, before: object, after: object): HostEntry => ({

@@ -5,30 +5,14 @@
 // err  none: if one setting is wrong, or a file that held something is gone or empty, all settings stay as they are
 
 import { existsSync } from "node:fs";
+import { SETTING_NAMES, type SettingName, type Settings, settingRow, tomlKey } from "@inkling/contract";
 import { type RunningServer, StoreError } from "@inkling/server";
-import { type SettingName, tomlKey } from "../config/setting-table.ts";
-import type { LoadedSettings, Settings } from "../config/settings.ts";
+import type { LoadedSettings } from "../config/settings.ts";
 import { SettingsError } from "../terminal/errors.ts";
 import type { Stopper } from "../terminal/stop.ts";
 import { noteSettings, type Role, settingsEntry } from "./known-settings.ts";
 
-/** What a server or its next build takes over; all others are read at a start. */
-const LIVE = [
-  "mirror",
-  "offline",
-  "maxmindAccountId",
-  "maxmindLicenseKey",
-  "abuseipdbKey",
-  "ip2locationToken",
-  "ipinfoToken",
-  "rate",
-  "burst",
-  "trustedProxies",
-  "maxConnections",
-  "dnsServers",
-  "dnsExclude",
-  "logLevel",
-] as const satisfies readonly SettingName[];
+const isReloadable = (name: SettingName) => settingRow(name).reloadable === true;
 
 export class LiveSettings {
   /** In force. */
@@ -76,11 +60,9 @@ export class LiveSettings {
       return;
     }
     const wanted = loaded.settings;
-    const names = Object.keys(wanted) as SettingName[];
-    const differing = names.filter((name) => !Bun.deepEquals(wanted[name], this.current[name]));
-    const isLive = (name: SettingName) => LIVE.some((live) => live === name);
-    const changed = differing.filter(isLive);
-    const taken = Object.fromEntries(LIVE.map((name) => [name, wanted[name]]));
+    const differing = SETTING_NAMES.filter((name) => !Bun.deepEquals(wanted[name], this.current[name]));
+    const changed = differing.filter(isReloadable);
+    const taken = Object.fromEntries(changed.map((name) => [name, wanted[name]]));
     const next = { ...this.current, ...taken };
     const take = async () => {
       this.current = next;
@@ -98,7 +80,7 @@ export class LiveSettings {
     }
     log.info("settings-reloaded", {
       changed: changed.map(tomlKey),
-      need_restart: differing.filter((name) => !isLive(name)).map(tomlKey),
+      need_restart: differing.filter((name) => !isReloadable(name)).map(tomlKey),
     });
   }
 

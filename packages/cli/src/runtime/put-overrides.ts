@@ -1,10 +1,8 @@
 // put-overrides.ts: overrides that a command makes: by whom and when, what is wrong with them, and into the database.
 
-import { FEEDS } from "@inkling/compiler/feeds";
+import type { Settings } from "@inkling/contract";
 import type { NewOverride } from "@inkling/engine";
-import { openCurrent } from "@inkling/release-store";
 import { OverrideConflictError, type OverrideContext, OverrideInputError } from "@inkling/server";
-import type { Settings } from "../config/settings.ts";
 import { cliActor, userName } from "../config/user.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import { withStore } from "./keys.ts";
@@ -16,11 +14,10 @@ export const AUTHOR = [
 
 export const usage = (message: string, hint: string) => new CliError(message, hint, EXIT.usage);
 
-/** The author, the time, the feeds of the release in use, and all feeds. */
-export function contextOf(settings: Settings, author: unknown): OverrideContext {
-  const feeds = openCurrent(settings.dataDir)?.manifest.feeds;
-  return { now: Date.now(), author: authorOf(author), feeds, everyFeed: FEEDS.map(({ id }) => id) };
-}
+export const contextOf = (author: unknown): OverrideContext => ({
+  now: Date.now(),
+  author: authorOf(author),
+});
 
 export const authorOf = (author: unknown) =>
   typeof author === "string" && author !== "" ? author : userName();

@@ -4,9 +4,9 @@
 // err  what the database throws, where no server can be told either
 
 import { join } from "node:path";
+import type { Settings } from "@inkling/contract";
 import { DATA_FOLDER, messageOf } from "@inkling/release-store";
 import { type Actor, type Key, RevocationFile, readCopies, type Store, StoreError } from "@inkling/server";
-import type { Settings } from "../config/settings.ts";
 import { withExistingStore } from "./keys.ts";
 
 export interface RevokedKey {

@@ -1,5 +1,6 @@
 // rollout.ts: how servers do with the release of a channel: what each reports, and what a promotion makes of it.
 
+import type { Settings } from "@inkling/contract";
 import { readReports } from "@inkling/release-store";
 import {
   type AgedReport,
@@ -12,7 +13,6 @@ import {
 } from "@inkling/release-store/channel";
 import { HOST_SILENT_MS, listHosts } from "@inkling/server";
 import { isSharedDatabase } from "@inkling/server/store";
-import type { Settings } from "../config/settings.ts";
 import { CliError } from "../terminal/errors.ts";
 import { channelOf } from "./channel.ts";
 import type { Context } from "./context.ts";

@@ -1,54 +1,16 @@
 // run-server.ts: serves until a stop, with what goes on beside it.
 
+import type { Settings } from "@inkling/contract";
 import type { Mode } from "@inkling/engine";
 import { FORM, programFile } from "@inkling/release-store/program";
 import { exitOnFault } from "@inkling/server/exit-on-fault";
 import { loadOnce } from "@inkling/server/load-once";
-import {
-  probePort,
-  type ReloadableOptions,
-  type RunningServer,
-  type ServerOptions,
-  startServer,
-} from "@inkling/server/serve";
+import { probePort, type RunningServer, type ServerOptions, startServer } from "@inkling/server/serve";
 import { processEnvironment, surroundings, workerEnvironment } from "../config/environment.ts";
-import type { Settings } from "../config/settings.ts";
 import { serviceManager } from "../terminal/service-manager.ts";
 import type { Context } from "./context.ts";
 import { recordStart } from "./known-settings.ts";
 import type { LiveSettings } from "./live-settings.ts";
-
-/** The log level by default. At a terminal only errors: the banner shows what is well. */
-const LOG_LEVEL = { serve: "access", up: "access", watched: "error" } as const;
-
-/** @param watched is the log shown at a terminal? */
-export function reloadableOptions(settings: Settings, mode: Mode, watched: boolean): ReloadableOptions {
-  const { rate, burst, trustedProxies, maxConnections, dnsServers, dnsExclude } = settings;
-  const logLevel = settings.logLevel ?? LOG_LEVEL[mode === "up" && watched ? "watched" : mode];
-  return { rate, burst, trustedProxies, maxConnections, dnsServers, dnsExclude, logLevel };
-}
-
-function serverOptions(settings: Settings, mode: Mode, version: string, watched: boolean): ServerOptions {
-  return {
-    ...reloadableOptions(settings, mode, watched),
-    mode,
-    version,
-    host: settings.host,
-    port: settings.port,
-    adminHost: settings.adminHost,
-    adminPort: settings.adminPort,
-    adminNames: settings.adminNames,
-    dataDir: settings.dataDir,
-    databaseUrl: settings.databaseUrl,
-    maxUnstoredSeconds: settings.maxUnstoredSeconds,
-    maxStaleSeconds: settings.maxStale,
-    workers: settings.workers,
-    drainSeconds: settings.drainSeconds,
-    workerEnvironment: workerEnvironment(processEnvironment),
-    console: serveConsole(),
-    ...(settings.apiKey === undefined ? {} : { adoptKey: settings.apiKey }),
-  };
-}
 
 /** In a clone the console is bundled, in 80 ms, for the first page that is requested, not for the start. */
 function serveConsole(): NonNullable<ServerOptions["console"]> {
@@ -62,8 +24,6 @@ function serveConsole(): NonNullable<ServerOptions["console"]> {
 interface RunOptions extends Pick<ServerOptions, "actions"> {
   readonly mode: Mode;
   readonly live: LiveSettings;
-  /** Is the log shown at a terminal? */
-  readonly watched?: boolean;
 }
 
 /**
@@ -72,18 +32,22 @@ interface RunOptions extends Pick<ServerOptions, "actions"> {
  * @throws StartError or StoreError before it serves, each with a hint of its own; what `beside` throws
  */
 export async function serveUntilStopped(
-  { mode, live, watched = false, ...rest }: RunOptions,
+  { live, ...rest }: RunOptions,
   { env, terminal, version, stopper }: Context,
   beside: (running: RunningServer) => Promise<void>,
 ): Promise<void> {
   terminal.outliveReaders?.();
-  const options = { ...serverOptions(live.current, mode, version, watched), ...rest };
-  const running = await startServer(options);
-  const { databaseUrl, adoptKey = "" } = options;
-  exitOnFault((error) => running.crash(error, [databaseUrl, adoptKey]));
-  live.reloadOnHangUp(stopper, running, (settings) =>
-    running.reload(reloadableOptions(settings, mode, watched)),
-  );
+  const settings = live.current;
+  const running = await startServer({
+    ...settings,
+    ...rest,
+    version,
+    workerEnvironment: workerEnvironment(processEnvironment),
+    console: serveConsole(),
+  });
+  const { databaseUrl, apiKey = "" } = settings;
+  exitOnFault((error) => running.crash(error, [databaseUrl, apiKey]));
+  live.reloadOnHangUp(stopper, running, (reloaded) => running.reload(reloaded));
   void recordStart(live.current, live.role, running);
   const manager = serviceManager(surroundings(env));
   manager.ready();

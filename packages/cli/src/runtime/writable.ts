@@ -2,8 +2,9 @@
 
 import { accessSync, constants, realpathSync, rmSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
+import type { Settings } from "@inkling/contract";
 import { DATA_FOLDER, makeFolder } from "@inkling/release-store";
-import { databaseFile, type Settings } from "../config/settings.ts";
+import { databaseFile } from "../config/settings.ts";
 import { CliError, explainFileError } from "../terminal/errors.ts";
 
 /** Makes the data folder if needed. @throws CliError when this user cannot write to it */

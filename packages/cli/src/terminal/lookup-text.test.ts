@@ -124,16 +124,12 @@ const rows: [name: string, lookup: Scope, over: Parameters<typeof textOf>[1], te
     "reputation",
     {
       body: { ...CLEAN, is_abuser: true },
-      evidence: [
-        { ...sets("override", "is_abuser", "override"), id: "ovr_1" },
-        { feed: "override", label: "override", effect: "mutes", mutes: "x4bnet-vpn-v4", id: "ovr_2" },
-      ],
+      evidence: [{ ...sets("override", "is_abuser", "override"), id: "ovr_1" }],
     },
     `192.0.2.1: a known abuser
   Tor exit      no
   proxy or VPN  no
-  abuser        yes: your override ovr_1
-  muted         x4bnet-vpn-v4, by your override ovr_2`,
+  abuser        yes: your override ovr_1`,
   ],
   [
     "a flag that no list is loaded for is no no",

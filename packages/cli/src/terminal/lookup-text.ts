@@ -224,9 +224,8 @@ function remarks({ answer }: LookupResult): string[][] {
   const labels = new Map<string, string[]>();
   const others: string[][] = [];
   for (const entry of answer.evidence) {
-    const { effect, label, why, feed, did_you_mean, mutes } = entry;
+    const { effect, label, why, feed, did_you_mean } = entry;
     if (did_you_mean !== undefined) others.push(["did you mean", did_you_mean]);
-    else if (effect === "mutes") others.push(["muted", `${mutes}, by ${sourceName(entry)}`]);
     else if (effect === "label") {
       const key = JSON.stringify([label.replaceAll(/[_-]/g, " "), why ?? ""]);
       labels.set(key, [...(labels.get(key) ?? []), ...(feed === "inkling" ? [] : [feed])]);
@@ -245,7 +244,7 @@ function evidenceTable({ answer, now, style }: LookupResult): string {
   const { evidence } = answer;
   if (evidence.length === 0) return "Evidence: none.";
   const rows = evidence.map((entry) => {
-    const { feed, label, effect, flags, members, mutes, network, domain, mail_host, why } = entry;
+    const { feed, label, effect, flags, members, network, domain, mail_host, why } = entry;
     const seconds = feedAgeSeconds(entry, now);
     const verb = entry.published_at === undefined ? "fetched" : "published";
     return [
@@ -253,7 +252,7 @@ function evidenceTable({ answer, now, style }: LookupResult): string {
       label,
       effect === "label"
         ? "no effect"
-        : `${effect} ${mutes ?? listed([...(flags ?? []), ...(members ?? [])])}`.trimEnd(),
+        : `${effect} ${listed([...(flags ?? []), ...(members ?? [])])}`.trimEnd(),
       network ?? domain ?? mail_host ?? "",
       seconds === undefined ? "" : `${verb} ${formatAgo(seconds * 1000)}`,
       why ?? "",

@@ -7,9 +7,10 @@
 // note Syntax of email addresses is read roughly: a top-level domain that does not exist counts as real
 //      (SANDBOX_VALUE_REQUIRED instead of not valid), and labels that follow from the text are not in the evidence
 
-import type { Answer, Answers, Lookup } from "../answers.ts";
-import { DATA_OF, type DataName } from "../data-state.ts";
+import type { Answer, Lookup } from "../answers.ts";
+import type { DataName } from "../data-state.ts";
 import { type ClientCode, InklingError, type ServerCode } from "../errors.ts";
+import { type Answers, DATA_OF, NO_FLAGS } from "../generated.ts";
 import { formatIp, type Ip, isIn, parseIp, parseNetwork } from "../ip.ts";
 import { SANDBOX } from "./sandbox-answers.ts";
 import type { Row } from "./sandbox-table.ts";
@@ -33,7 +34,7 @@ const PLAIN: Answers = {
     registered_country: {},
     subdivisions: [],
   },
-  reputation: { is_abuser: false, is_proxy: false, is_tor_exit: false },
+  reputation: NO_FLAGS,
   email: { valid: true, disposable: false, providers: [] },
 };
 type Entry = { readonly members?: readonly string[] };

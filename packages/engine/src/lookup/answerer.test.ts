@@ -1,10 +1,10 @@
-// The answer pipeline: failures; forced flags and muted feeds, judged again by the evidence; checks of an email address.
+// The answer pipeline: failures; forced flags; checks of an email address.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { parseUnwrapped } from "../address/ip.ts";
 import { Overrides } from "../overrides/match.ts";
-import type { Override, OverrideEffect, OverrideKind } from "../overrides/model.ts";
+import type { Override, OverrideKind } from "../overrides/model.ts";
 import { bitsOf, REPUTATION_ANSWERS } from "../overrides/reputation-flags.ts";
 import type { EmailSegment } from "../segment/email-segment.ts";
 import type { IpSegment } from "../segment/ip-segment.ts";
@@ -76,14 +76,15 @@ function sourceOf(
 
 const parsed = (outcome: Outcome) => JSON.parse(new TextDecoder().decode(bodyOf(outcome as Uint8Array)));
 
+type Forced = Pick<Override, "flag" | "verdict">;
 let count = 0;
-function override(kind: OverrideKind, value: string, effect: OverrideEffect): Override {
+function override(kind: OverrideKind, value: string, forced: Forced): Override {
   const id = `ovr_${++count}`;
   return {
     id,
     kind,
     value,
-    effect,
+    ...forced,
     note: "secret",
     author: "x",
     createdAt: 0,
@@ -91,15 +92,7 @@ function override(kind: OverrideKind, value: string, effect: OverrideEffect): Ov
     removedAt: undefined,
   };
 }
-const mute = (feed: string): OverrideEffect => ({ type: "mute", feed });
-const force = (
-  flag: "is_abuser" | "is_proxy" | "is_tor_exit" | "disposable",
-  verdict: boolean,
-): OverrideEffect => ({
-  type: "flag",
-  flag,
-  verdict,
-});
+const force = (flag: Override["flag"], verdict: boolean): Forced => ({ flag, verdict });
 
 const ADDRESS = parseUnwrapped("81.2.69.142")!;
 const namesOf = (flags: Record<string, boolean>) => Object.keys(flags).filter((flag) => flags[flag]);
@@ -107,28 +100,7 @@ const namesOf = (flags: Record<string, boolean>) => Object.keys(flags).filter((f
 describe("an address", () => {
   const sets = (feed: string, flag: string) => ({ feed, label: "x", effect: "sets", flags: [flag] });
   const removes = (feed: string, ...flags: string[]) => ({ feed, label: "x", effect: "removes", flags });
-  const label = (feed: string) => ({ feed, label: "x", effect: "label" });
-  const rows: [name: string, entries: Entry[], effects: OverrideEffect[], flags: string[]][] = [
-    ["the only list", [sets("a", "is_proxy")], [mute("a")], []],
-    ["one of two", [sets("a", "is_proxy"), sets("b", "is_proxy")], [mute("a")], ["is_proxy"]],
-    ["both", [sets("a", "is_proxy"), sets("b", "is_proxy")], [mute("a"), mute("b")], []],
-    ["a list of another flag", [sets("a", "is_proxy"), sets("b", "is_tor_exit")], [mute("b")], ["is_proxy"]],
-    ["a list without a claim here", [sets("a", "is_proxy")], [mute("b")], ["is_proxy"]],
-    ["a label", [sets("a", "is_proxy"), label("b")], [mute("b")], ["is_proxy"]],
-    ["a guard", [sets("a", "is_abuser"), removes("g", "is_abuser")], [mute("g")], ["is_abuser"]],
-    ["a list that a guard holds back", [sets("a", "is_abuser"), removes("g", "is_abuser")], [mute("a")], []],
-    [
-      "a forced flag beats a mute",
-      [sets("a", "is_proxy")],
-      [mute("a"), force("is_proxy", true)],
-      ["is_proxy"],
-    ],
-    [
-      "one of two lists that a guard holds back",
-      [sets("a", "is_abuser"), sets("b", "is_abuser"), removes("g", "is_abuser")],
-      [mute("a")],
-      [],
-    ],
+  const rows: [name: string, entries: Entry[], forced: Forced[], flags: string[]][] = [
     ["and a guard", [removes("g", "is_abuser")], [force("is_abuser", true)], ["is_abuser"]],
     [
       "the other flags stay",
@@ -136,12 +108,13 @@ describe("an address", () => {
       [force("is_tor_exit", true)],
       ["is_proxy", "is_tor_exit"],
     ],
-    ["nothing is known of it", [], [mute("a")], []],
+    ["no flag stays", [sets("a", "is_proxy")], [force("is_proxy", false)], []],
+    ["nothing changes", [sets("a", "is_proxy")], [force("is_proxy", true)], ["is_proxy"]],
   ];
-  for (const [name, entries, effects, flags] of rows) {
+  for (const [name, entries, forced, flags] of rows) {
     test(name, () => {
       const release = ofAddress(entries);
-      const overrides = effects.map((effect) => override("network", "81.2.69.0/24", effect));
+      const overrides = forced.map((one) => override("network", "81.2.69.0/24", one));
       const answerer = new Answerer();
       const answer = answerer.answerAddress("reputation", ADDRESS, sourceOf(release, overrides));
       assert.deepEqual(namesOf(parsed(answer)), flags);
@@ -151,19 +124,10 @@ describe("an address", () => {
     });
   }
 
-  test("an entry that was cut off may have set the flag: it stays", () => {
-    const source = sourceOf(ofAddress([sets("a", "is_proxy")], 1), [
-      override("address", "81.2.69.142", mute("a")),
-    ]);
-    assert.deepEqual(namesOf(parsed(new Answerer().answerAddress("reputation", ADDRESS, source))), [
-      "is_proxy",
-    ]);
-  });
-
   test("evidence names the overrides, not their notes", () => {
     const all = [
       override("address", "81.2.69.142", force("is_abuser", true)),
-      override("network", "81.2.0.0/16", mute("a")),
+      override("network", "81.2.0.0/16", force("is_proxy", false)),
     ];
     const source = sourceOf(ofAddress([sets("a", "is_proxy")]), all);
     const answer = new Answerer().answerAddress(
@@ -176,36 +140,10 @@ describe("an address", () => {
     const common = { feed: "override", label: "override" };
     assert.deepEqual(evidence.slice(0, 2), [
       { ...common, effect: "sets", flags: ["is_abuser"], id: all[0]!.id, network: "81.2.69.142/32" },
-      { ...common, effect: "mutes", mutes: "a", id: all[1]!.id, network: "81.2.0.0/16" },
+      { ...common, effect: "removes", flags: ["is_proxy"], id: all[1]!.id, network: "81.2.0.0/16" },
     ]);
     assert.equal(answer.overridden!.mark, "o1");
     assert.deepEqual(answer.overridden!.verdict.applied, all);
-  });
-
-  test("evidence has at most eight overrides, forced flags before mutes, and room for the feeds", () => {
-    const lists = Array.from({ length: 24 }, (_, i) => sets(`list-${i}`, "is_abuser"));
-    const answersWith = (mutes: number) => {
-      const all = Array.from({ length: mutes }, (_, i) => override("address", "81.2.69.142", mute(`m-${i}`)));
-      const forced = override("network", "81.2.0.0/16", force("is_proxy", true));
-      const source = sourceOf(ofAddress(lists), [...all, forced]);
-      return parsed(new Answerer().answerAddress("reputation", ADDRESS, source, INCLUDE.evidence)) as {
-        evidence: (Entry & { effect: string; mutes?: string })[];
-        evidence_truncated?: true;
-      };
-    };
-    const all = answersWith(7);
-    assert.deepEqual([all.evidence.length, all.evidence_truncated], [32, undefined]);
-    const cut = answersWith(40);
-    assert.deepEqual([cut.evidence.length, cut.evidence_truncated], [32, true]);
-    const own = cut.evidence.filter(({ feed }) => feed === "override");
-    assert.deepEqual(
-      own.map(({ effect, mutes }) => mutes ?? effect),
-      ["sets", ...Array.from({ length: 7 }, (_, i) => `m-${i}`)],
-    );
-    assert.deepEqual(
-      cut.evidence.slice(8).map(({ feed }) => feed),
-      lists.map(({ feed }) => feed),
-    );
   });
 });
 
@@ -226,50 +164,20 @@ describe("email", () => {
     weight,
     span: 2,
   });
-  const relay = (feed: string) => ({
-    feed,
-    label: "relay",
-    effect: "removes",
-    flags: ["disposable"],
-    span: 2,
-  });
   const YES = { disposable: true, providers: ["shop.com", "service.com"] };
   const NO = { disposable: false, providers: [] };
   const NAMED = { disposable: true, providers: ["shop.com"] };
-  const rows: [name: string, entries: Entry[], before: object, effects: OverrideEffect[], after: object][] = [
-    ["the only list", [sets("a")], YES, [mute("a")], NO],
-    ["one of two", [sets("a"), sets("b")], YES, [mute("a")], YES],
-    ["a list without a claim here", [sets("a")], YES, [mute("b")], YES],
-    ["the relay list", [sets("a"), relay("r")], NO, [mute("r")], NAMED],
-    ["a list that the relay list holds back", [sets("a"), relay("r")], NO, [mute("a")], NO],
-    ["a witness of a vote that was close", [sets("a", 2), sets("b", 1), free("f", 2)], YES, [mute("b")], NO],
-    ["a witness of a vote that was not", [sets("a", 3), sets("b", 1), free("f", 2)], YES, [mute("b")], YES],
-    ["a witness against", [sets("a", 2), free("f", 2, "removes")], NO, [mute("f")], NAMED],
-    [
-      "one of two against",
-      [sets("a", 2), free("f", 2, "removes"), free("g", 6, "removes")],
-      NO,
-      [mute("f")],
-      NO,
-    ],
-    [
-      "a list of ordinary mail that names only a domain below",
-      [sets("a", 1), sets("b", 2), { ...free("f", 2), span: 3 }],
-      YES,
-      [mute("a")],
-      YES,
-    ],
+  const rows: [name: string, entries: Entry[], before: object, forced: Forced[], after: object][] = [
     ["forced on", [], NO, [force("disposable", true)], NAMED],
     ["forced off", [sets("a")], YES, [force("disposable", false)], NO],
-    ["a forced flag beats a mute", [sets("a")], YES, [mute("a"), force("disposable", true)], YES],
   ];
-  for (const [name, entries, before, effects, after] of rows) {
+  for (const [name, entries, before, forced, after] of rows) {
     test(name, () => {
       const release = ofEmail({ valid: true, ...before }, entries);
       const answer = (overrides: readonly Override[]) =>
         parsed(new Answerer().answerEmail("jane@mail.shop.com", sourceOf(release, overrides)));
       assert.deepEqual(answer([]), { valid: true, ...before });
-      const overrides = effects.map((effect) => override("domain", "shop.com", effect));
+      const overrides = forced.map((one) => override("domain", "shop.com", one));
       assert.deepEqual(answer(overrides), { valid: true, ...after });
     });
   }
@@ -385,7 +293,7 @@ describe("failures", () => {
 
   test("plainSegment: none where overrides of addresses or missing data have to be looked at", () => {
     const release = loaded({ geo: geo(), reputation: geo() }, ["is_proxy"]);
-    const one = [override("address", "1.1.1.1", mute("a"))];
+    const one = [override("address", "1.1.1.1", force("is_proxy", true))];
     assert.equal(plainSegment("geolocate", sourceOf(release, one)), release.geo);
     assert.equal(plainSegment("reputation", sourceOf(release, [], "up")), release.reputation);
     assert.equal(plainSegment("reputation", sourceOf(release, one, "up")), undefined);

@@ -111,7 +111,7 @@ export class Answerer {
     const verdict =
       lookup === "reputation" && overrides.hasAddresses ? overrides.matchAddress(address, now) : undefined;
     if (verdict === undefined && include === 0) return listed;
-    const overridden = verdict && overrideReputation(listed, address, release.reputation!, verdict);
+    const overridden = verdict && overrideReputation(listed, verdict);
     const plain = overridden?.body ?? listed;
     const withNetwork = (include & INCLUDE.network) !== 0;
     let body = plain;
@@ -149,7 +149,7 @@ export class Answerer {
         ? overrides.matchEmail(text, mailbox.host, now)
         : undefined;
     if (verdict === undefined && !withEvidence && check === undefined) return listed;
-    const overridden = verdict && overrideEmail(listed, mailbox, release.email!, verdict);
+    const overridden = verdict && overrideEmail(listed, verdict);
     const plain = overridden?.body ?? listed;
     const entries = withEvidence || check !== undefined ? overrideEntries(verdict) : [];
     const explained = (body: Uint8Array) =>

@@ -4,14 +4,13 @@
 // out  per lookup: what is missing, and the Inkling-Data-State header
 // src  docs/errors.md (DATA_NOT_LOADED), docs/api.md (ages), RFC 9651 (the header is an item with parameters)
 
+import { LOOKUPS, type Lookup } from "@inkling/contract";
 import { ageText, dataAges } from "../segment/data-age.ts";
 import { type Answer, answersIn, type FeedReport, type Release } from "../segment/release.ts";
 import type { SegmentKind } from "../segment/segment.ts";
 import { dataMissing, type LookupFailure } from "./failure.ts";
 
-/** The three lookups. */
-export const LOOKUPS = ["geolocate", "reputation", "email"] as const;
-export type Lookup = (typeof LOOKUPS)[number];
+export { LOOKUPS, type Lookup };
 export type IpLookup = Exclude<Lookup, "email">;
 
 /** The segment that each lookup reads. */

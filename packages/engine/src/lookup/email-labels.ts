@@ -6,7 +6,7 @@
 
 import { ascii } from "../email/ascii.ts";
 import { hasTag, isRoleAccount, suggestDomain } from "../email/email-labels.ts";
-import { readRecord } from "../segment/evidence.ts";
+import { labelsIn } from "../segment/evidence.ts";
 
 const entry = (label: string, more: object = {}) =>
   ascii(JSON.stringify({ feed: "inkling", label, effect: "label", ...more }));
@@ -29,5 +29,5 @@ export function labelEntries(text: string, host: string, record?: Uint8Array): U
 
 /** A domain on an allow-list receives real mail, however much it looks like a typing error. */
 function isInUse(record: Uint8Array | undefined): boolean {
-  return readRecord(record).entries.some(({ label }) => label === "free_mail" || label === "relay");
+  return labelsIn(record).some((label) => label === "free_mail" || label === "relay");
 }

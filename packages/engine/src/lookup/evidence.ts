@@ -37,17 +37,12 @@ export function evidenceTails(
   };
 }
 
-/** Further overrides are omitted, so that the feeds' entries, which explain a flag, have room. */
-const MOST_OVERRIDES = 8;
-/** A record without entries that is marked as truncated: see EvidenceBody.addRecord. */
-const TRUNCATED = Uint8Array.of(0, 0, 1, 0);
-
 /** One is enough for a thread: each call ends before the next, and no result shares memory with it. */
 export class EvidenceAppender {
   private readonly body = new EvidenceBody();
 
   /**
-   * @param first entries that come before those of the release: the first eight of them
+   * @param first entries that come before those of the release
    * @param withNetwork those of the network follow
    */
   toAddressAnswer(
@@ -103,8 +98,7 @@ export class EvidenceAppender {
 
   private begin(first: readonly Uint8Array[]): void {
     this.body.clear();
-    for (const entry of first.slice(0, MOST_OVERRIDES)) this.body.add(entry);
-    if (first.length > MOST_OVERRIDES) this.body.addRecord(TRUNCATED, [], () => "");
+    for (const entry of first) this.body.add(entry);
   }
 }
 

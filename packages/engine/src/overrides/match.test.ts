@@ -12,7 +12,7 @@ import {
   type UnwrappedAddress,
 } from "../address/ip.ts";
 import { Overrides, type OverrideVerdict } from "./match.ts";
-import { ADDRESS_FLAGS, type Override, type OverrideEffect, type OverrideKind } from "./model.ts";
+import { ADDRESS_FLAGS, type Override, type OverrideKind } from "./model.ts";
 import { bitsOf, bitsOfAnswer, forcedBits, REPUTATION_ANSWERS } from "./reputation-flags.ts";
 
 const NOW = 1_000;
@@ -20,40 +20,44 @@ const NOW = 1_000;
 const overridesWith = (all: readonly Override[]) => new Overrides(all, (mailbox) => mailbox.split("@")[0]!);
 let count = 0;
 
-function override(kind: OverrideKind, value: string, effect: OverrideEffect, expiresAt?: number): Override {
+type Forced = Pick<Override, "flag" | "verdict">;
+function override(kind: OverrideKind, value: string, forced: Forced, expiresAt?: number): Override {
   const id = `ovr_${++count}`;
-  return { id, kind, value, effect, note: "x", author: "x", createdAt: 0, expiresAt, removedAt: undefined };
+  return {
+    id,
+    kind,
+    value,
+    ...forced,
+    note: "x",
+    author: "x",
+    createdAt: 0,
+    expiresAt,
+    removedAt: undefined,
+  };
 }
-const flag = (name: (typeof ADDRESS_FLAGS)[number] | "disposable", verdict: boolean): OverrideEffect => ({
-  type: "flag",
-  flag: name,
-  verdict,
-});
-const mute = (feed: string): OverrideEffect => ({ type: "mute", feed });
+const flag = (name: Override["flag"], verdict: boolean): Forced => ({ flag: name, verdict });
 
 /** A verdict, for comparing. */
-const plain = (verdict: OverrideVerdict | undefined) =>
-  verdict && { flags: Object.fromEntries(verdict.flags), muted: [...verdict.muted].sort() };
+const plain = (verdict: OverrideVerdict | undefined) => verdict && Object.fromEntries(verdict.flags);
 const address = (text: string) => parseUnwrapped(text)!;
 
 describe("addresses", () => {
   const overrides = overridesWith([
     override("network", "81.2.0.0/16", flag("is_proxy", true)),
     override("network", "81.2.69.0/24", flag("is_proxy", false)),
-    override("network", "81.2.69.0/24", mute("a")),
     override("address", "81.2.69.142", flag("is_proxy", true), NOW),
     override("address", "81.2.69.142", flag("is_abuser", true)),
-    override("network", "81.2.69.128/25", mute("b")),
+    override("network", "81.2.69.128/25", flag("is_tor_exit", true)),
     override("network", "2a00:1450::/32", flag("is_abuser", false)),
     override("address", "2a00:1450::9", flag("is_abuser", true)),
   ]);
   const rows: [text: string, expected: object | undefined][] = [
-    ["81.2.68.1", { flags: { is_proxy: true }, muted: [] }],
-    ["81.2.69.1", { flags: { is_proxy: false }, muted: ["a"] }],
-    ["81.2.69.142", { flags: { is_proxy: false, is_abuser: true }, muted: ["a", "b"] }],
+    ["81.2.68.1", { is_proxy: true }],
+    ["81.2.69.1", { is_proxy: false }],
+    ["81.2.69.142", { is_proxy: false, is_abuser: true, is_tor_exit: true }],
     ["81.3.0.0", undefined],
-    ["2a00:1450::1", { flags: { is_abuser: false }, muted: [] }],
-    ["2a00:1450::9", { flags: { is_abuser: true }, muted: [] }],
+    ["2a00:1450::1", { is_abuser: false }],
+    ["2a00:1450::9", { is_abuser: true }],
     ["2a00:1451::1", undefined],
   ];
   for (const [text, expected] of rows) {
@@ -61,15 +65,15 @@ describe("addresses", () => {
   }
 
   test("an override holds until it expires", () => {
-    const at = (now: number) => plain(overrides.matchAddress(address("81.2.69.142"), now))?.flags.is_proxy;
+    const at = (now: number) => plain(overrides.matchAddress(address("81.2.69.142"), now))?.is_proxy;
     assert.deepEqual([at(NOW - 1), at(NOW)], [true, false]);
   });
 
   test("`applied` has those that have an effect, closest first", () => {
     const applied = overrides.matchAddress(address("81.2.69.142"), NOW)!.applied;
     assert.deepEqual(
-      applied.map(({ value, effect }) => `${value} ${effect.type}`),
-      ["81.2.69.142 flag", "81.2.69.128/25 mute", "81.2.69.0/24 flag", "81.2.69.0/24 mute"],
+      applied.map(({ value, flag }) => `${value} ${flag}`),
+      ["81.2.69.142 is_abuser", "81.2.69.128/25 is_tor_exit", "81.2.69.0/24 is_proxy"],
     );
   });
 });
@@ -78,18 +82,18 @@ describe("email", () => {
   const overrides = overridesWith([
     override("domain", "shop.co.uk", flag("disposable", true)),
     override("domain", "mail.shop.co.uk", flag("disposable", false)),
-    override("domain", "xyz", mute("a")),
+    override("domain", "xyz", flag("disposable", false)),
     override("email_hash", "ff", flag("disposable", true)),
   ]);
   const rows: [host: string, hash: string | undefined, expected: object | undefined][] = [
-    ["shop.co.uk", undefined, { flags: { disposable: true }, muted: [] }],
-    ["a.shop.co.uk", undefined, { flags: { disposable: true }, muted: [] }],
-    ["mail.shop.co.uk", undefined, { flags: { disposable: false }, muted: [] }],
-    ["x.mail.shop.co.uk", "ff", { flags: { disposable: true }, muted: [] }],
+    ["shop.co.uk", undefined, { disposable: true }],
+    ["a.shop.co.uk", undefined, { disposable: true }],
+    ["mail.shop.co.uk", undefined, { disposable: false }],
+    ["x.mail.shop.co.uk", "ff", { disposable: true }],
     ["ashop.co.uk", undefined, undefined],
     ["co.uk", undefined, undefined],
-    ["a.xyz", "fe", { flags: {}, muted: ["a"] }],
-    ["a.com", "ff", { flags: { disposable: true }, muted: [] }],
+    ["a.xyz", "fe", { disposable: false }],
+    ["a.com", "ff", { disposable: true }],
   ];
   for (const [host, hash, expected] of rows) {
     test(`${host} ${hash}`, () =>
@@ -128,19 +132,15 @@ describe("random overrides, against each tried in turn", () => {
       return formatPrefix({ address: made, bits });
     })
     .filter((text) => parsePrefix(text) !== undefined);
-  const effect = fc.oneof(
-    fc.tuple(fc.constantFrom(...ADDRESS_FLAGS), fc.boolean()).map(([name, verdict]) => flag(name, verdict)),
-    fc.constantFrom("a", "b").map(mute),
-  );
+  const forced = fc.tuple(fc.constantFrom(...ADDRESS_FLAGS), fc.boolean()).map((one) => flag(...one));
   const expiry = fc.constantFrom(undefined, NOW + 9, NOW + 1, NOW, NOW - 1);
-  const one = fc.tuple(prefix, effect, expiry);
+  const one = fc.tuple(prefix, forced, expiry);
 
   /** One subject, one verdict, as the store sees to it. */
   const unique = (all: readonly Override[]) => {
-    const seen = new Map(all.map((given) => [JSON.stringify([given.value, subject(given.effect)]), given]));
+    const seen = new Map(all.map((given) => [JSON.stringify([given.value, given.flag]), given]));
     return [...seen.values()];
   };
-  const subject = (given: OverrideEffect) => (given.type === "flag" ? given.flag : given.feed);
 
   function oracle(all: readonly Override[], asked: UnwrappedAddress) {
     const holding = all
@@ -149,12 +149,8 @@ describe("random overrides, against each tried in turn", () => {
       .sort((a, b) => parsePrefix(a.value)!.bits - parsePrefix(b.value)!.bits);
     if (holding.length === 0) return undefined;
     const flags: Record<string, boolean> = {};
-    const muted = new Set<string>();
-    for (const { effect } of holding) {
-      if (effect.type === "mute") muted.add(effect.feed);
-      else flags[effect.flag] = effect.verdict;
-    }
-    return { flags, muted: [...muted].sort() };
+    for (const { flag, verdict } of holding) flags[flag] = verdict;
+    return flags;
   }
 
   test("agree", () => {
@@ -193,8 +189,7 @@ describe("random overrides, against each tried in turn", () => {
             .filter(({ value }) => asked === value || asked.endsWith(`.${value}`))
             .filter(({ expiresAt }) => expiresAt === undefined || NOW < expiresAt)
             .sort((x, y) => y.value.length - x.value.length);
-          const closest = holding[0]?.effect;
-          const expected = closest?.type === "flag" ? closest.verdict : undefined;
+          const expected = holding[0]?.verdict;
           const verdict = overridesWith(all).matchEmail(`someone@${asked}`, asked, NOW);
           assert.equal(verdict?.flags.get("disposable"), expected);
           if (expected !== undefined) matched++;

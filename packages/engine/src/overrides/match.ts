@@ -1,12 +1,12 @@
 // match.ts: which overrides apply to an address, a host or an email address.
 //
 // in   all overrides in force; then one address, or one email address and its host, and the time
-// out  a verdict: forced flags, muted feeds, and the overrides behind them; undefined when none applies
+// out  a verdict: forced flags, and the overrides behind them; undefined when none applies
 // cost nothing where `hasAddresses` or `hasEmail` is false: callers check them first. Otherwise one Map lookup for each
 //      prefix length, and for each label of a host, that occurs (docs/overrides.md)
 //
 // For each flag the closest override wins: the longest prefix, the email address before the domain, the domain before
-// its parent. Expired ones are skipped, so that the next closest applies. All mutes apply together.
+// its parent. Expired ones are skipped, so that the next closest applies.
 
 import { type IpAddress, parsePrefix, type UnwrappedAddress } from "../address/ip.ts";
 import { normalMailbox, type Override, type OverrideFlag } from "./model.ts";
@@ -15,21 +15,13 @@ import { normalMailbox, type Override, type OverrideFlag } from "./model.ts";
 export class OverrideVerdict {
   /** The flags that are forced, and to which value. */
   readonly flags = new Map<OverrideFlag, boolean>();
-  /** Ids of feeds that are ignored. */
-  readonly muted = new Set<string>();
   /** The overrides that have an effect, closest first. */
   readonly applied: Override[] = [];
 
   /** Applies one override, unless a closer one decides the same. */
   add(override: Override): void {
-    const { effect } = override;
-    if (effect.type === "mute") {
-      if (this.muted.has(effect.feed)) return;
-      this.muted.add(effect.feed);
-    } else {
-      if (this.flags.has(effect.flag)) return;
-      this.flags.set(effect.flag, effect.verdict);
-    }
+    if (this.flags.has(override.flag)) return;
+    this.flags.set(override.flag, override.verdict);
     this.applied.push(override);
   }
 }

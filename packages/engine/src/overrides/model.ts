@@ -22,11 +22,6 @@ export const FLAGS_OF: Readonly<Record<OverrideKind, readonly OverrideFlag[]>> =
   email_hash: ["disposable"],
 };
 
-/** One flag forced on or off, or one feed ignored. */
-export type OverrideEffect =
-  | { readonly type: "flag"; readonly flag: OverrideFlag; readonly verdict: boolean }
-  | { readonly type: "mute"; readonly feed: string };
-
 /** The subject of an override, in normal form. */
 export interface OverrideTarget {
   readonly kind: OverrideKind;
@@ -36,7 +31,9 @@ export interface OverrideTarget {
 
 /** An override before it is stored. */
 export interface NewOverride extends OverrideTarget {
-  readonly effect: OverrideEffect;
+  readonly flag: OverrideFlag;
+  /** The value that the flag is forced to. */
+  readonly verdict: boolean;
   readonly note: string;
   readonly author: string;
   /** Epoch ms; undefined is never. */

@@ -12,7 +12,6 @@
 
 import { ascii, asciiText } from "../email/ascii.ts";
 import { Answers, RECORD_SECTIONS } from "./answers.ts";
-import type { Answer } from "./release.ts";
 import { SegmentError, type SegmentFile } from "./segment.ts";
 
 /** Limits of an answer's evidence: entries, and bytes from "[" to "]". */
@@ -108,26 +107,17 @@ function isEntry(entry: unknown, feed: string | undefined): boolean {
   return named === feed && EFFECTS.includes(effect as Effect);
 }
 
-/** An entry as far as overrides judge it again. */
-export interface RecordEntry {
-  readonly feed: string;
-  readonly label: string;
-  readonly effect: Effect;
-  readonly flags?: readonly Exclude<Answer, "geolocation">[];
-  readonly weight?: number;
-  readonly span: number;
-}
-
-/** @param record undefined where nothing is known */
-export function readRecord(record: Uint8Array = new Uint8Array()) {
-  const { count, truncated } = headOf(record);
-  const entries: RecordEntry[] = [];
+/** The labels of a record's entries. @param record undefined where nothing is known */
+export function labelsIn(record: Uint8Array = new Uint8Array()): string[] {
+  const { count } = headOf(record);
+  const labels: string[] = [];
   for (let i = 0, at = EVIDENCE_HEADER_BYTES; i < count; i++) {
-    const { span, start, end } = entryAt(record, at);
-    entries.push({ ...JSON.parse(`${asciiText(record.subarray(start, end))}}`), span });
+    const { start, end } = entryAt(record, at);
+    const entry = JSON.parse(`${asciiText(record.subarray(start, end))}}`) as { readonly label: string };
+    labels.push(entry.label);
     at = end;
   }
-  return { entries: entries as readonly RecordEntry[], isTruncated: truncated !== 0 };
+  return labels;
 }
 
 /** Bytes beyond a record that is cut short read as 0. */

@@ -3,11 +3,11 @@
 // err  AdminProblem
 
 import { timingSafeEqual } from "node:crypto";
+import { AdminProblem } from "../http/problems.ts";
 import { bearerToken } from "../keys/bearer-token.ts";
 import { hashToken, isWellFormedToken } from "../keys/token.ts";
 import { isAdminToken } from "../store/admin-token.ts";
 import type { AdminContext } from "./context.ts";
-import { AdminProblem } from "./problems.ts";
 import { CONSOLE_HEADER, type Session, sessionCookies } from "./sessions.ts";
 
 /** @returns the session, or undefined where the request carries the token itself */
@@ -20,7 +20,7 @@ export async function admit(request: Request, context: AdminContext): Promise<Se
   const cookies = sessionCookies(request);
   if (cookies.length === 0) throw new AdminProblem("TOKEN_MISSING");
   const secret = request.headers.get(CONSOLE_HEADER) ?? "";
-  if (secret === "") throw new AdminProblem("FORGED");
+  if (secret === "") throw new AdminProblem("CSRF_REJECTED");
   requireOwnPage(request, context);
   const session = context.sessions.find(cookies, secret, await context.adminToken.hash(), context.now());
   if (session === undefined) throw new AdminProblem("SESSION_ENDED");
@@ -33,7 +33,7 @@ export function requireOwnPage({ headers }: Request, { hostNames }: AdminContext
   const isOwn = hostNames.isOwnOrigin(headers.get("origin"), headers.get("host"));
   if (isOwn && (site === null || site === "same-origin")) return;
   throw new AdminProblem(
-    "FORGED",
+    "CSRF_REJECTED",
     "The browser names a page of another origin. Behind a proxy that changes `Host`, list the page's host in INKLING_ADMIN_NAMES.",
   );
 }

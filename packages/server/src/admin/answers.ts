@@ -14,9 +14,13 @@ import type { importAnswer, overrideAnswer } from "./overrides.ts";
 import type { changesAnswer } from "./release-changes.ts";
 import type { trafficAnswer } from "./traffic.ts";
 
-export type { ReputationFlag as Flag } from "@inkling/contract";
-export type { EmailVerdict, Geolocation, Reputation } from "../lookup/answer-schemas.ts";
-export type Evidence = z.output<typeof schemas.evidenceEntry>;
+export type {
+  EmailVerdict,
+  EvidenceEntry as Evidence,
+  Geolocation,
+  Reputation,
+  ReputationFlag as Flag,
+} from "@inkling/contract";
 /** In place of one answer of a lookup. */
 export type ValueProblem = z.output<typeof schemas.valueProblem>;
 export type Lookup = z.output<typeof lookupAnswer>;

@@ -12,6 +12,7 @@
 
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { AdminProblem, PROBLEM_TYPE, problemBody } from "../http/problems.ts";
 import { pathEnd, targetOf } from "../http/request-target.ts";
 import { ReleaseComparisons } from "../releases/comparisons.ts";
 import type { StoreError } from "../store/error.ts";
@@ -21,8 +22,7 @@ import type { AdminAppOptions, AdminContext } from "./context.ts";
 import { Idempotency } from "./idempotency.ts";
 import type { Operation, Reply } from "./operation.ts";
 import { OPERATIONS } from "./operations.ts";
-import { AdminProblem, problemOf } from "./problems.ts";
-import { readActor, readBody, readBytes, readQuery } from "./request.ts";
+import { problemOf, readActor, readBody, readBytes, readQuery } from "./request.ts";
 import { AdminSessions, type Session } from "./sessions.ts";
 
 export type { AdminAppOptions } from "./context.ts";
@@ -78,11 +78,11 @@ function createApp(context: AdminContext): Hono<Env> {
       const Allow = operations
         .flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]))
         .join(", ");
-      throw new AdminProblem("METHOD_INVALID", undefined, [], { Allow });
+      throw new AdminProblem("METHOD_NOT_ALLOWED", undefined, [], { Allow });
     });
   }
   app.all("*", admission, () => {
-    throw new AdminProblem("NO_SUCH_PATH");
+    throw new AdminProblem("PATH_NOT_FOUND");
   });
   return app;
 }
@@ -164,7 +164,7 @@ function sendProblem(c: Context<Env>, error: Error, { log, onProblem }: AdminCon
     const { message, hint } = error as StoreError; // problemOf gives this code to no other
     log.error("admin-database-failed", { reason: message, hint, request_id: id });
   }
-  return send(c, problem.status, "application/problem+json", problem.body(id), problem.headers);
+  return send(c, problem.status, PROBLEM_TYPE, problemBody(problem, id), problem.headers);
 }
 
 function send(

@@ -7,7 +7,6 @@ import type { Keyring } from "../keys/keyring.ts";
 import type { Revocations } from "../keys/revocations.ts";
 import type { StatusSource } from "../lookup/status.ts";
 import type { OverrideCache } from "../overrides/cache.ts";
-import type { OverrideContext } from "../overrides/override.ts";
 import type { ReleaseComparisons } from "../releases/comparisons.ts";
 import type { Releases } from "../releases/follow.ts";
 import type { ProcessEnvironment } from "../releases/process.ts";
@@ -88,8 +87,6 @@ export interface AdminAppOptions {
   /** What the program around the server can do with the data. */
   readonly actions: DataActions | undefined;
   readonly traffic: Pick<Traffic, "minutes">;
-  /** Ids of the feeds of the release in use; undefined without one. */
-  readonly feeds: () => OverrideContext["feeds"];
   /** Loads the maker of the OpenAPI document, which reads the rows of `admin/`. */
   readonly documents: () => Promise<{ readonly adminOpenApi: (version: string) => unknown }>;
   readonly log: Log;

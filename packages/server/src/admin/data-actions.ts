@@ -18,13 +18,13 @@ import {
   type Verify,
 } from "@inkling/release-store";
 import { z } from "zod";
+import { AdminProblem } from "../http/problems.ts";
 import type { Actor } from "../keys/actor.ts";
 import type { AuditAction } from "../store/audit.ts";
 import { StoreError } from "../store/error.ts";
 import { type HostEntry, withEntry } from "../store/waiting-entries.ts";
 import type { AdminContext, DataActions } from "./context.ts";
 import { type Operation, operation } from "./operation.ts";
-import { AdminProblem } from "./problems.ts";
 import { text, time } from "./schemas.ts";
 
 export const updateState = z
@@ -101,7 +101,7 @@ export const DATA_ACTION_OPERATIONS: readonly Operation[] = [
     summary: "Go back to the previous release, or to any that is kept, and pin it",
     body: { schema: z.strictObject({ ...seen, to }).meta({ id: "Rollback" }) },
     answer: switchAnswer,
-    codes: ["STALE_FORM", "ACTION_REFUSED", "NO_RELEASE", "RELEASE_NOT_FOUND"],
+    codes: ["RELEASE_CONFLICT", "ACTION_REFUSED", "NO_RELEASE", "RELEASE_NOT_FOUND"],
     run: async (context, { body, by }) => {
       const { dataDir } = context;
       requireCurrent(context, body.current);
@@ -119,7 +119,7 @@ export const DATA_ACTION_OPERATIONS: readonly Operation[] = [
     summary: "Stay with the release in use, whatever is built",
     body: { schema: z.strictObject(seen).meta({ id: "Switch" }) },
     answer: switchAnswer,
-    codes: ["STALE_FORM", "ACTION_REFUSED", "NO_RELEASE"],
+    codes: ["RELEASE_CONFLICT", "ACTION_REFUSED", "NO_RELEASE"],
     run: (context, { body, by }) => {
       const { dataDir } = context;
       requireCurrent(context, body.current);
@@ -193,7 +193,7 @@ function requireCurrent({ releases }: AdminContext, current: string): void {
   if (releases.current === undefined) throw new AdminProblem("NO_RELEASE");
   const { name } = releases.current;
   if (name === current) return;
-  throw new AdminProblem("STALE_FORM", `The release in use is now ${name}. Nothing was changed.`);
+  throw new AdminProblem("RELEASE_CONFLICT", `The release in use is now ${name}. Nothing was changed.`);
 }
 
 function requireKept(dataDir: string, name: string | undefined): void {

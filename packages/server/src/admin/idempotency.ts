@@ -5,8 +5,8 @@
 // err  AdminProblem where the same key comes with another request
 // note Kept in memory, replies and the new tokens in them included, for as long as a client might retry.
 
+import { AdminProblem } from "../http/problems.ts";
 import type { Reply } from "./operation.ts";
-import { AdminProblem } from "./problems.ts";
 
 const KEEP_MS = 600_000;
 const MAX_KEPT = 1_000;

@@ -4,10 +4,10 @@
 // src  docs/admin-api.md
 
 import { z } from "zod";
+import { AdminProblem } from "../http/problems.ts";
 import { DAY_MS, dayOf, hourOf } from "../keys/day.ts";
 import type { Counted } from "../keys/key.ts";
 import type { Store } from "../store/store.ts";
-import { AdminProblem } from "./problems.ts";
 import { count, text } from "./schemas.ts";
 
 const DEFAULT_DAYS = 30;

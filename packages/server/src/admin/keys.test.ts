@@ -1,9 +1,9 @@
 // Keys over the admin API: made, changed, rotated, revoked, counted; and what is refused.
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { ADMIN_PROBLEMS, type AdminProblemCode } from "@inkling/contract";
 import { ADMIN_NOW, type AdminTest, adminServer, closeAdminServers } from "../../../../test/admin-server.ts";
 import { hashToken, isWellFormedToken } from "../keys/token.ts";
-import { ADMIN_PROBLEMS, type AdminProblemCode } from "./problems.ts";
 
 let it: AdminTest;
 beforeEach(async () => {
@@ -224,8 +224,8 @@ describe("refusals", () => {
     ["to rotate no key", "KEY_NOT_FOUND", "POST", "keys/key_0123456789abcdef/rotate", {}],
     ["to revoke no key", "KEY_NOT_FOUND", "DELETE", "keys/key_0123456789abcdef"],
     ["usage of no key", "KEY_NOT_FOUND", "GET", "keys/key_0123456789abcdef/usage"],
-    ["no id", "NO_SUCH_PATH", "GET", "keys/1"],
-    ["a method", "METHOD_INVALID", "DELETE", "keys"],
+    ["no id", "PATH_NOT_FOUND", "GET", "keys/1"],
+    ["a method", "METHOD_NOT_ALLOWED", "DELETE", "keys"],
     ["a cursor of another list", "QUERY_INVALID", "GET", "keys?cursor=1-ovr_0123456789abcdef"],
     ["usage by the week", "QUERY_INVALID", "GET", "keys/ID/usage?by=week"],
     ["usage of days by the hour", "QUERY_INVALID", "GET", "keys/ID/usage?by=hour&from=2026-06-01"],

@@ -5,6 +5,7 @@
 // note A token is in the answer that made it, and nowhere else.
 
 import { z } from "zod";
+import { AdminProblem } from "../http/problems.ts";
 import type { Actor } from "../keys/actor.ts";
 import { dayOf } from "../keys/day.ts";
 import { type Key, keyJson, SCOPES } from "../keys/key.ts";
@@ -16,7 +17,6 @@ import { ADMIN_PATH } from "./constants.ts";
 import type { AdminContext } from "./context.ts";
 import { keyUsage, lookups, lookupsOf, refusals, refusalsOf, usageAnswer, usageQuery } from "./key-usage.ts";
 import { type Operation, operation, rawBody } from "./operation.ts";
-import { AdminProblem } from "./problems.ts";
 import { count, nextCursor, pageQuery, text, time } from "./schemas.ts";
 
 const members = {

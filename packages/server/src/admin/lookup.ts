@@ -7,6 +7,7 @@
 import { ADDRESS_FLAGS, type AddressFlag, ANSWERS, dataAges } from "@inkling/engine";
 import { processCommand } from "@inkling/release-store/program";
 import { z } from "zod";
+import { AdminProblem } from "../http/problems.ts";
 import * as answers from "../lookup/answer-schemas.ts";
 import { MOST_COUNTRIES, MOST_PREFIXES } from "../lookup/network-summary.ts";
 import { runInProcess } from "../releases/process.ts";
@@ -14,7 +15,6 @@ import type { AdminContext } from "./context.ts";
 import type { LookUpAnswer, LookUpQuestion } from "./lookup-process.ts";
 import { type Operation, operation } from "./operation.ts";
 import { overrideAnswer } from "./overrides.ts";
-import { AdminProblem } from "./problems.ts";
 import { count, text } from "./schemas.ts";
 
 const lookupBody = z

@@ -5,9 +5,9 @@
 // five more packages, and a row would still need its problems and headers spelled out as responses.
 
 import type { z } from "zod";
+import type { AdminProblemCode } from "../http/problems.ts";
 import type { Actor } from "../keys/actor.ts";
 import type { AdminContext } from "./context.ts";
-import type { AdminProblemCode } from "./problems.ts";
 import type { Session } from "./sessions.ts";
 
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
@@ -50,7 +50,7 @@ interface Row<Q extends Query, B> {
   readonly method: Method;
   /** Below ADMIN_PATH, with at most one `{id}`. */
   readonly path: string;
-  /** Pattern of `{id}`; anything else is NO_SUCH_PATH. */
+  /** Pattern of `{id}`; anything else is PATH_NOT_FOUND. */
   readonly idPattern?: string;
   readonly tag: keyof typeof TAGS;
   readonly summary: string;

@@ -5,6 +5,7 @@
 
 import { OVERRIDE_FLAGS, OVERRIDE_KINDS } from "@inkling/engine";
 import { z } from "zod";
+import { AdminProblem, type AdminProblemCode } from "../http/problems.ts";
 import { exportFile, parseOverrideFile } from "../overrides/file.ts";
 import { newOverrideSchema, type OverrideContext, parseNewOverride } from "../overrides/override.ts";
 import { overrideJson } from "../overrides/record.ts";
@@ -12,16 +13,14 @@ import { OVERRIDE_PAGES } from "../store/overrides.ts";
 import { ADMIN_PATH, MAX_IMPORT_BYTES } from "./constants.ts";
 import type { AdminContext } from "./context.ts";
 import { type Operation, operation, rawBody } from "./operation.ts";
-import { AdminProblem, type AdminProblemCode } from "./problems.ts";
 import { booleanQuery, count, nextCursor, pageQuery, text, time } from "./schemas.ts";
 
 const members = {
   id: text,
   kind: z.enum(OVERRIDE_KINDS),
   value: text,
-  flag: z.enum(OVERRIDE_FLAGS).nullable(),
-  verdict: z.boolean().nullable(),
-  mute: text.nullable(),
+  flag: z.enum(OVERRIDE_FLAGS),
+  verdict: z.boolean(),
   note: text,
   author: text,
   created_at: time,
@@ -39,7 +38,6 @@ export const importAnswer = z.strictObject({
   changed: count,
   unchanged: count,
   expired: count,
-  warnings: z.array(text),
 });
 
 const path = "overrides";
@@ -124,7 +122,6 @@ export const OVERRIDE_OPERATIONS: readonly Operation[] = [
           changed: count("changed"),
           unchanged: count("unchanged"),
           expired: file.expired,
-          warnings: file.warnings,
         },
       };
     },
@@ -158,6 +155,6 @@ export const OVERRIDE_OPERATIONS: readonly Operation[] = [
   }),
 ];
 
-function parseContext({ now, feeds }: AdminContext, author: string): OverrideContext {
-  return { now: now(), author, feeds: feeds() };
+function parseContext({ now }: AdminContext, author: string): OverrideContext {
+  return { now: now(), author };
 }

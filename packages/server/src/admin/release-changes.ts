@@ -5,8 +5,8 @@
 import { ADDRESS_FLAGS } from "@inkling/engine";
 import { releaseNames } from "@inkling/release-store";
 import { z } from "zod";
+import { AdminProblem } from "../http/problems.ts";
 import type { AdminContext } from "./context.ts";
-import { AdminProblem } from "./problems.ts";
 import { count, text } from "./schemas.ts";
 
 const flagChange = z.strictObject({ ipv4_addresses: count, ipv6_networks: count });

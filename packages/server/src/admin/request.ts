@@ -4,10 +4,13 @@
 
 import { issueLines } from "@inkling/engine";
 import { z } from "zod";
-import { MAX_AUTHOR } from "../overrides/override.ts";
+import { AdminProblem } from "../http/problems.ts";
+import { KeyInputError } from "../keys/key.ts";
+import { MAX_AUTHOR, OverrideInputError } from "../overrides/override.ts";
+import { StoreError } from "../store/error.ts";
+import { OverrideConflictError } from "../store/overrides.ts";
 import { oneLine } from "../text/fields.ts";
 import type { BodyFormat } from "./operation.ts";
-import { AdminProblem, bodyProblem } from "./problems.ts";
 import type { Session } from "./sessions.ts";
 
 /** The actor where a request names none. */
@@ -72,4 +75,35 @@ export function readBody<T>(bytes: Uint8Array, { schema, isRaw = false }: BodyFo
   const read = schema.safeParse(json);
   if (read.success) return read.data;
   throw bodyProblem(issueLines(read.error, "body"));
+}
+
+/** A body that the path does not take. */
+function bodyProblem(problems: readonly string[]): AdminProblem {
+  return new AdminProblem("BODY_INVALID", "The body is not what this path takes.", problems);
+}
+
+/** An error as the caller's problem; ADMIN_INTERNAL for an unexpected one. */
+export function problemOf(error: unknown): AdminProblem {
+  if (error instanceof AdminProblem) return error;
+  if (error instanceof KeyInputError) return bodyProblem(error.problems);
+  if (error instanceof OverrideInputError) {
+    if (error.code === "INVALID") return bodyProblem(error.problems);
+    return new AdminProblem(`OVERRIDE_${error.code}`, undefined, error.problems);
+  }
+  if (error instanceof OverrideConflictError) {
+    const code = error.why === "CONTRADICTS" ? "OVERRIDE_CONTRADICTS" : "OVERRIDES_FULL";
+    return new AdminProblem(code, undefined, error.problems);
+  }
+  if (error instanceof StoreError && error.code !== "BROKEN") {
+    return new AdminProblem("DATABASE_AWAY", databaseDetail(error));
+  }
+  return new AdminProblem("ADMIN_INTERNAL");
+}
+
+/** Without the error's own text, which names hosts and paths: a caller need not have the token. */
+function databaseDetail({ code, isReadOnly }: StoreError): string | undefined {
+  const rest = "nothing was changed. The log has the cause under the request_id.";
+  if (isReadOnly) return `The database cannot be written to; ${rest}`;
+  if (code === "REFUSED" || code === "NEWER") return `The database cannot be used by this server; ${rest}`;
+  return undefined;
 }

@@ -3,8 +3,8 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { type AdminTest, adminServer, closeAdminServers } from "../../../../test/admin-server.ts";
 import { freshToken, randomBytes } from "../../../../test/tokens.ts";
+import type { AdminProblemCode } from "../http/problems.ts";
 import { newToken } from "../keys/token.ts";
-import type { AdminProblemCode } from "./problems.ts";
 import { SESSION_MS } from "./sessions.ts";
 
 let it: AdminTest;
@@ -123,8 +123,13 @@ describe("refused", () => {
     ["no body", "BODY_INVALID", undefined],
     ["an author of nothing", "BODY_INVALID", { token: "TOKEN", author: "" }],
     ["a body of 20 KB", "BODY_TOO_LARGE", { token: "x".repeat(20_000) }],
-    ["the page of another site", "FORGED", { token: "TOKEN" }, { "Sec-Fetch-Site": "cross-site" }],
-    ["the page of another port", "FORGED", { token: "TOKEN" }, { Origin: "http://t:82", Host: "t:81" }],
+    ["the page of another site", "CSRF_REJECTED", { token: "TOKEN" }, { "Sec-Fetch-Site": "cross-site" }],
+    [
+      "the page of another port",
+      "CSRF_REJECTED",
+      { token: "TOKEN" },
+      { Origin: "http://t:82", Host: "t:81" },
+    ],
   ];
   test.each(logins)("a login with %s", async (_, code, body, headers) => {
     const sent = JSON.stringify(body)?.replace("TOKEN", it.token);
@@ -135,27 +140,31 @@ describe("refused", () => {
 
   /** With the cookie of the session; SECRET stands for its secret, OTHER for that of another session. */
   const requests: [name: string, code: AdminProblemCode, headers: Record<string, string>][] = [
-    ["the cookie alone", "FORGED", {}],
-    ["a form of another site", "FORGED", { "Sec-Fetch-Site": "cross-site", Origin: "https://evil.example" }],
-    ["an empty secret", "FORGED", { "Inkling-Console": "", ...FETCH }],
+    ["the cookie alone", "CSRF_REJECTED", {}],
+    [
+      "a form of another site",
+      "CSRF_REJECTED",
+      { "Sec-Fetch-Site": "cross-site", Origin: "https://evil.example" },
+    ],
+    ["an empty secret", "CSRF_REJECTED", { "Inkling-Console": "", ...FETCH }],
     ["what was enough before", "SESSION_ENDED", { "Inkling-Console": "1", ...FETCH }],
     ["the secret of another session", "SESSION_ENDED", { "Inkling-Console": "OTHER", ...FETCH }],
     [
       "another port, by Sec-Fetch-Site",
-      "FORGED",
+      "CSRF_REJECTED",
       { "Inkling-Console": "SECRET", "Sec-Fetch-Site": "same-site" },
     ],
     [
       "another port, by Origin",
-      "FORGED",
+      "CSRF_REJECTED",
       { "Inkling-Console": "SECRET", Origin: "http://t:82", Host: "t:81" },
     ],
     [
       "another site, with the secret",
-      "FORGED",
+      "CSRF_REJECTED",
       { "Inkling-Console": "SECRET", "Sec-Fetch-Site": "cross-site" },
     ],
-    ["a typed address", "FORGED", { "Sec-Fetch-Site": "none" }],
+    ["a typed address", "CSRF_REJECTED", { "Sec-Fetch-Site": "none" }],
   ];
   test.each(requests)("%s", async (_, code, headers) => {
     const { page, thief, secret } = await logIn();
@@ -175,7 +184,7 @@ describe("refused", () => {
       ["PUT", "nothing"],
     ] as const) {
       const refused = await it.ask(method, path, body, { ...thief, ...Object.fromEntries(sent) });
-      expect([path, refused.status]).toEqual([path, code === "FORGED" ? 403 : 401]);
+      expect([path, refused.status]).toEqual([path, code === "CSRF_REJECTED" ? 403 : 401]);
       if (method !== "HEAD") expect([path, refused.code]).toEqual([path, code]);
     }
     expect((await it.ask("GET", "keys", undefined, page)).document.keys).toEqual([]);

@@ -58,7 +58,7 @@ export const SESSION_OPERATIONS: readonly Operation[] = [
     answer: loginAnswer,
     status: 201,
     headers: ["Set-Cookie"],
-    codes: ["TOKEN_INVALID", "TOKEN_REQUIRED", "FORGED"],
+    codes: ["TOKEN_INVALID", "TOKEN_REQUIRED", "CSRF_REJECTED"],
     run: async (context, { request, body }) => {
       const { token, author = DEFAULT_ACTOR } = body;
       requireOwnPage(request, context);

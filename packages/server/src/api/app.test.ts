@@ -893,7 +893,8 @@ describe("overrides", () => {
     id: "ovr_0123456789abcdef",
     kind,
     value,
-    effect: { type: "flag", flag: "is_abuser", verdict: false },
+    flag: "is_abuser",
+    verdict: false,
     note: "x",
     author: "ada",
     createdAt: 0,
@@ -902,9 +903,10 @@ describe("overrides", () => {
     ...over,
   });
   const disposable = (verdict: boolean): Partial<Override> => ({
-    effect: { type: "flag", flag: "disposable", verdict },
+    flag: "disposable",
+    verdict,
   });
-  const tor: Partial<Override> = { effect: { type: "flag", flag: "is_tor_exit", verdict: true } };
+  const tor: Partial<Override> = { flag: "is_tor_exit", verdict: true };
   const hash = emailHash("jane@gmail.com")!;
   const rows: [name: string, override: Override, path: string, want: object][] = [
     ["a flag off", made("address", "81.2.69.142", {}), `${REP}81.2.69.142`, CLEAN],

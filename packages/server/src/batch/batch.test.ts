@@ -260,7 +260,8 @@ describe("a value", () => {
         id: `ovr_${value}`,
         kind,
         value,
-        effect: { type: "flag", flag, verdict: value === "gmail.com" },
+        flag,
+        verdict: value === "gmail.com",
       }) as Override;
     const overrides = [
       override("address", KNOWN, "is_abuser"),
@@ -957,7 +958,8 @@ describe("a stream while things change", () => {
       id: "ovr_1",
       kind: "address",
       value: KNOWN,
-      effect: { type: "flag", flag: "is_abuser", verdict: false },
+      flag: "is_abuser",
+      verdict: false,
     };
     (set.options.overrides as { current: Overrides }).current = overridesOf([override as Override]);
     feed(`"${KNOWN}"\n`);

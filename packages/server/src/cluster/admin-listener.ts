@@ -3,18 +3,19 @@
 // err  StartError when its port cannot be had; an unexpected error becomes a 500, and its stack goes to the log
 
 import { hostname } from "node:os";
+import type { Settings } from "@inkling/contract";
 import type { HostReport } from "@inkling/release-store";
 import type { AdminApp } from "../admin/app.ts";
 import { ADMIN_PATH, MAX_IMPORT_BYTES } from "../admin/constants.ts";
-import type { AdminProblemCode } from "../admin/problems.ts";
 import { ConnectionLimit, mostConnections } from "../http/connections.ts";
 import { HostNames } from "../http/host-names.ts";
 import { listen } from "../http/listener.ts";
+import { AdminProblem, type AdminProblemCode, PROBLEM_TYPE, problemBody } from "../http/problems.ts";
 import { requestIds } from "../http/request-id.ts";
 import { pathEnd, targetOf } from "../http/request-target.ts";
 import type { StatusSource } from "../lookup/status.ts";
 import { loadOnce } from "../serving/load-once.ts";
-import type { ServerOptions } from "../serving/options.ts";
+import { networksOf, type ServerOptions } from "../serving/options.ts";
 import type { Services } from "../serving/services.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { MetricsSource } from "../telemetry/metric-definitions.ts";
@@ -57,7 +58,7 @@ export class AdminListener {
       await parts.refresh();
       return parts.source.counts;
     }, Date.now);
-    this.hostNames = new HostNames([options.adminHost, hostname(), ...(options.adminNames ?? [])]);
+    this.hostNames = new HostNames([options.adminHost, hostname(), ...options.adminNames]);
     this.server = listen({
       what: "admin port",
       hostname: options.adminHost,
@@ -73,8 +74,8 @@ export class AdminListener {
     return this.server.port!; // a TCP listener has one
   }
 
-  reload(options: Pick<ServerOptions, "maxConnections" | "trustedProxies">): void {
-    this.limit?.change(this.bounds(options));
+  reload(settings: Settings): void {
+    this.limit?.change(this.bounds(settings));
   }
 
   async stop(): Promise<void> {
@@ -85,7 +86,7 @@ export class AdminListener {
 
   private limitConnections(): ConnectionLimit | undefined {
     const { options, port } = this;
-    const { workers = 1 } = options;
+    const { workers } = options;
     // An API with the same port on another address: connections are told apart by their port, and its limit has these too.
     if (workers === 1 && options.port === port) return undefined;
     return new ConnectionLimit({
@@ -96,13 +97,9 @@ export class AdminListener {
     });
   }
 
-  private bounds({
-    maxConnections,
-    trustedProxies,
-  }: Pick<ServerOptions, "maxConnections" | "trustedProxies">) {
-    const { workers = 1 } = this.options;
+  private bounds({ maxConnections, trustedProxies, workers }: Settings) {
     const mostBeside = workers === 1 ? mostConnections(maxConnections) : 0;
-    return { most: MAX_CONNECTIONS, mostBeside, trustedProxies };
+    return { most: MAX_CONNECTIONS, mostBeside, trustedProxies: networksOf(trustedProxies) };
   }
 
   private async answer(request: Request): Promise<Response> {
@@ -119,7 +116,7 @@ export class AdminListener {
     const { method, headers, url } = request;
     if (!this.hostNames.isOwnHost(headers.get("host"))) {
       const id = this.newRequestId();
-      const response = await this.refuse("HOST_REFUSED", id);
+      const response = this.refuse("HOST_REFUSED", id);
       const { status } = response;
       this.parts.log.info("admin-request", { method, route: "none", status, request_id: id });
       return response;
@@ -132,16 +129,15 @@ export class AdminListener {
     return file ?? new Response("404: this listener has /, /metrics and /admin/v1/\n", { status: 404 });
   }
 
-  private async refuse(code: AdminProblemCode, requestId: string): Promise<Response> {
+  private refuse(code: AdminProblemCode, requestId: string): Response {
     this.parts.onProblem(code);
-    const { AdminProblem } = await import("../admin/problems.ts");
     const problem = new AdminProblem(code);
     const headers = {
-      "Content-Type": "application/problem+json",
+      "Content-Type": PROBLEM_TYPE,
       "Cache-Control": "no-store",
       "X-Request-Id": requestId,
     };
-    return new Response(problem.body(requestId), { status: problem.status, headers });
+    return new Response(problemBody(problem, requestId), { status: problem.status, headers });
   }
 
   private async metrics(): Promise<Response> {
@@ -171,7 +167,6 @@ export class AdminListener {
       onProblem,
       actions: await this.options.actions?.(),
       traffic: this.traffic,
-      feeds: () => releases.current?.manifest.feeds,
       documents: () => import("../openapi/admin.ts"),
       log,
       now: Date.now,

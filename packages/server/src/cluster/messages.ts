@@ -1,16 +1,17 @@
 // messages.ts: the messages between the primary and a worker.
 //
-// Messages are structured clones, which keep no classes: networks go as text. Each of keys, overrides and release is sent
-// whole whenever it changes, so a worker that starts later gets the same.
+// Messages are structured clones, which keep no classes. Each of settings, keys, overrides and release is sent whole
+// whenever it changes, so a worker that starts later gets the same. Of the settings a worker gets those that it reads:
+// no credential is among them.
 
-import { formatPrefix, type Override, type Prefix, parsePrefix } from "@inkling/engine";
+import type { SettingsOf } from "@inkling/contract";
+import type { Override } from "@inkling/engine";
 import type { EpochMs, KeyId } from "../keys/key.ts";
 import { type PlainKeys, plainKeys } from "../keys/snapshot.ts";
 import type { CellKind } from "../limits/cell-memory.ts";
 import type { CellIndex } from "../limits/cells.ts";
 import type { MxReport } from "../mx/counts.ts";
-import type { AnsweringOptions } from "../serving/answering.ts";
-import { type Change, type ReloadableOptions, reloadable } from "../serving/options.ts";
+import type { Change, ServerOptions } from "../serving/options.ts";
 import { type ReleaseMessage, releaseMessage } from "../serving/release-follower.ts";
 import type { Services } from "../serving/services.ts";
 import type { MetricsSource } from "../telemetry/metric-definitions.ts";
@@ -18,13 +19,10 @@ import type { MetricsSource } from "../telemetry/metric-definitions.ts";
 /** Number of a worker, from 0; one that replaces another has its number. */
 export type WorkerSlot = number & { readonly of?: "worker" };
 
-interface ReloadMessage extends Omit<ReloadableOptions, "trustedProxies"> {
-  readonly trustedProxies: readonly string[];
-}
-
-export interface WorkerOptions extends AnsweringOptions, ReloadMessage {
+/** What a worker starts with. */
+export interface WorkerStart extends Pick<ServerOptions, "mode" | "version"> {
+  readonly settings: SettingsOf<"worker">;
   readonly slot: WorkerSlot;
-  readonly workers: number;
   /** LAYOUT of the primary's code. */
   readonly layout: string;
   /** Of the shared memory. */
@@ -32,7 +30,6 @@ export interface WorkerOptions extends AnsweringOptions, ReloadMessage {
   /** By how much the primary holds the machine's clock to be ahead (limits/steady-clock.ts). */
   readonly clockAheadMs: number;
   readonly cells: CellKind;
-  readonly dataDir: string;
 }
 
 export interface KeysMessage {
@@ -52,13 +49,13 @@ export interface KeysMessage {
 }
 
 export type ToWorker =
-  | { readonly type: "options"; readonly options: WorkerOptions }
+  | { readonly type: "start"; readonly start: WorkerStart }
   | ReleaseMessage
   | { readonly type: "overrides"; readonly overrides: readonly Override[] }
   | KeysMessage
   /** Comes after one of each of the above. */
   | { readonly type: "listen" }
-  | { readonly type: "reload"; readonly options: ReloadMessage }
+  | { readonly type: "settings"; readonly settings: SettingsOf<"worker"> }
   | { readonly type: "report" }
   /** The server stops soon: not ready any more, but answering. */
   | { readonly type: "drain" }
@@ -96,13 +93,4 @@ export function messageOf(change: Change, { releases, overrides, keys, keyring }
       return { type: "keys", change, keys: plain, cells, away: lastError, stale, unready, warnings };
     }
   }
-}
-
-export function reloadMessage(options: ReloadableOptions): ReloadMessage {
-  const { trustedProxies, ...rest } = reloadable(options);
-  return { ...rest, trustedProxies: trustedProxies.map(formatPrefix) };
-}
-
-export function prefixesFromWire(texts: readonly string[]): Prefix[] {
-  return texts.map((text) => parsePrefix(text)!); // formatPrefix wrote them
 }

@@ -4,18 +4,13 @@
 // the database, follows releases and verifies new ones. Limits, quotas and counts lie in memory that all share, so they
 // are exact for the host and outlive any worker.
 
+import type { Settings } from "@inkling/contract";
+import { ADMIN_PROBLEM_CODES } from "@inkling/contract";
 import { makeFolder, messageOf } from "@inkling/release-store";
-import { ADMIN_PROBLEMS } from "../admin/problems.ts";
 import { mostConnections } from "../http/connections.ts";
 import { StartError } from "../http/start-error.ts";
 import { type CellKind, type CellMemory, HeapCells } from "../limits/cell-memory.ts";
-import {
-  type Closers,
-  closeAll,
-  type RunningServer,
-  reloadable,
-  type ServerOptions,
-} from "../serving/options.ts";
+import { type Closers, closeAll, type RunningServer, type ServerOptions } from "../serving/options.ts";
 import { metricsSource, type Serving } from "../serving/serving.ts";
 import { isSharedDatabase } from "../store/database.ts";
 import { withEntry } from "../store/waiting-entries.ts";
@@ -28,7 +23,7 @@ import { WorkerPool } from "./worker-pool.ts";
 
 /** @throws StartError, StoreError */
 export async function startPrimary(options: ServerOptions, closers: Closers): Promise<RunningServer> {
-  const { workers = 1 } = options;
+  const { workers } = options;
   const sink = makeSink(options);
   const log = new Log({ level: options.logLevel, write: (lines) => sink.write(lines), now: Date.now });
   const closeLog = () => {
@@ -37,8 +32,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
   };
   closers.push(closeLog);
   makeDataFolder(options.dataDir);
-  const [memory, serving] =
-    workers === 1 ? await serveHere(options, log) : serveByWorkers(options, workers, log);
+  const [memory, serving] = workers === 1 ? await serveHere(options, log) : serveByWorkers(options, log);
   closers.push(
     () => memory.close(),
     () => serving.kill(),
@@ -53,7 +47,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
     ]);
   const onChange: Serving["publish"] = (change) => serving.publish(change);
   const services = await openServices(options, { log, memory, closers, onChange });
-  const adminProblems = new Map<string, number>(Object.keys(ADMIN_PROBLEMS).map((code) => [code, 0]));
+  const adminProblems = new Map<string, number>(ADMIN_PROBLEM_CODES.map((code) => [code, 0]));
   const source = metricsSource(options, services, { serving, sink, adminProblems }, Date.now());
   const onProblem = (code: string) => adminProblems.set(code, (adminProblems.get(code) ?? 0) + 1);
   const refresh = () => serving.refresh();
@@ -74,7 +68,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
     ...(workers > 1 && { workers }),
   });
 
-  const logFewer = ({ maxConnections }: Pick<ServerOptions, "maxConnections">) => {
+  const logFewer = ({ maxConnections }: Settings) => {
     const most = mostConnections(maxConnections, workers);
     if (most === maxConnections) return;
     log.info("fewer-connections", { most, asked: maxConnections, why: "open files limit" });
@@ -82,7 +76,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
   logFewer(options);
 
   const shutDown = async () => {
-    const { drainSeconds = 0 } = options;
+    const { drainSeconds } = options;
     log.info("stopping", drainSeconds > 0 ? { drain_seconds: drainSeconds } : {});
     serving.drain();
     await Bun.sleep(drainSeconds * 1_000);
@@ -110,13 +104,12 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
       withEntry(services.store.overrides, options.dataDir, entry, change, (reason) =>
         log.error("audit-waits", { action: entry.action, subject: entry.subject, reason }),
       ),
-    reload: async (given) => {
-      const reloaded = reloadable(given);
-      log.level = reloaded.logLevel;
-      await changeDefaults(services, reloaded);
-      serving.reload(reloaded);
-      admin.reload(reloaded);
-      logFewer(reloaded);
+    reload: async (settings) => {
+      log.level = settings.logLevel;
+      await changeDefaults(services, settings);
+      serving.reload(settings);
+      admin.reload(settings);
+      logFewer(settings);
     },
     verify: (release, signal) => services.releases.verify(release, signal),
     crash: (error, secrets) => {
@@ -136,11 +129,11 @@ async function serveHere(options: ServerOptions, log: Log): Promise<[CellMemory,
   return [memory, new LocalServing(options, memory, log)];
 }
 
-function serveByWorkers(options: ServerOptions, workers: number, log: Log): [CellMemory, Serving] {
+function serveByWorkers(options: ServerOptions, log: Log): [CellMemory, Serving] {
   const port = claimPort(options.host, options.port);
   try {
-    const memory = new SharedMemory(workers, options.dataDir, Date.now(), cellKind(options));
-    return [memory, new WorkerPool(options, workers, { memory, port, log })];
+    const memory = new SharedMemory(options.workers, options.dataDir, Date.now(), cellKind(options));
+    return [memory, new WorkerPool(options, { memory, port, log })];
   } catch (error) {
     port.release();
     throw error;
@@ -148,7 +141,7 @@ function serveByWorkers(options: ServerOptions, workers: number, log: Log): [Cel
 }
 
 /** Hosts that share a database share their limits. */
-function cellKind({ databaseUrl }: ServerOptions): CellKind {
+function cellKind({ databaseUrl }: Settings): CellKind {
   return isSharedDatabase(databaseUrl) ? "leased" : "own";
 }
 

@@ -30,7 +30,7 @@ exitOnFault((error) => {
 
 process.on("message", async (message: ToWorker) => {
   try {
-    if (message.type === "options") worker = new Worker(message.options, host);
+    if (message.type === "start") worker = new Worker(message.start, host);
     else await worker?.take(message);
   } catch (error) {
     if (!(error instanceof StartError)) throw error;

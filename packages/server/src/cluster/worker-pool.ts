@@ -4,17 +4,17 @@
 // err  listen throws StartError where a worker cannot start and another try would not help; all other ends are logged,
 //      with exit code or signal, and the worker is replaced
 
+import { type Settings, type SettingsOf, settingsOf } from "@inkling/contract";
 import { crashReport, messageOf as textOf } from "@inkling/release-store";
 import { processCommand } from "@inkling/release-store/program";
-import { API_COUNTS, makeCounts } from "../api/counts.ts";
 import { StartError } from "../http/start-error.ts";
 import { backoffMs } from "../retry/backoff.ts";
-import { CHANGES, type Change, type ReloadableOptions, type ServerOptions } from "../serving/options.ts";
+import { CHANGES, type Change, type ServerOptions } from "../serving/options.ts";
 import type { Services } from "../serving/services.ts";
 import type { Serving } from "../serving/serving.ts";
 import { Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
-import { type FromWorker, messageOf, reloadMessage, type ToWorker, type WorkerSlot } from "./messages.ts";
+import { type FromWorker, messageOf, type ToWorker, type WorkerSlot, type WorkerStart } from "./messages.ts";
 import type { ClaimedPort } from "./port-claim.ts";
 import { LAYOUT, type SharedMemory } from "./shared-memory.ts";
 import { WorkerTotals } from "./worker-totals.ts";
@@ -62,7 +62,7 @@ interface WorkerPoolParts {
 }
 
 export class WorkerPool implements Serving {
-  counts = makeCounts();
+  counts = new Counts();
   private restarts = 0;
   private options: ServerOptions;
   private readonly parts: WorkerPoolParts;
@@ -77,13 +77,13 @@ export class WorkerPool implements Serving {
   private readonly started = Promise.withResolvers<void>();
 
   /** Starts the first worker: it loads its code beside this process. The others follow when it listens. */
-  constructor(options: ServerOptions, workers: number, parts: WorkerPoolParts) {
+  constructor(options: ServerOptions, parts: WorkerPoolParts) {
     this.options = options;
     this.parts = parts;
     this.totals = new WorkerTotals(options.maxConnections);
     const idle = { state: "starting", child: undefined, startedAt: undefined, timer: undefined } as const;
     const zero = { startsAt: 0, failures: 0, silentSeconds: 0, keysChange: 0 };
-    this.members = Array.from({ length: workers }, (_, slot) => ({ slot, ...idle, ...zero }));
+    this.members = Array.from({ length: options.workers }, (_, slot) => ({ slot, ...idle, ...zero }));
     this.started.promise.catch(() => {}); // `listen` rejects with it
     this.start(this.members[0]!); // the first answer comes after 152 ms, not 237 as with all at once, on 2 cores
     this.ticker = setInterval(() => this.tick(), 1_000);
@@ -104,10 +104,10 @@ export class WorkerPool implements Serving {
   }
 
   /** One that starts meanwhile gets the new ones with its start. */
-  reload(options: ReloadableOptions): void {
-    this.options = { ...this.options, ...options };
-    this.totals.maxConnections = options.maxConnections;
-    const message = { type: "reload", options: reloadMessage(options) } as const;
+  reload(settings: Settings): void {
+    this.options = { ...this.options, ...settings };
+    this.totals.maxConnections = settings.maxConnections;
+    const message = { type: "settings", settings: this.workerSettings } as const;
     for (const member of this.members) this.send(member, message);
   }
 
@@ -115,10 +115,7 @@ export class WorkerPool implements Serving {
   async refresh(): Promise<void> {
     await this.requestReports();
     const { view } = this.parts.memory;
-    this.counts = Counts.sum(
-      API_COUNTS,
-      this.members.map(({ slot }) => view.countsOf(slot)),
-    );
+    this.counts = Counts.sum(this.members.map(({ slot }) => view.countsOf(slot)));
   }
 
   get mx() {
@@ -181,7 +178,7 @@ export class WorkerPool implements Serving {
       this.parts.log.error("worker-not-started", fields);
       return false;
     }
-    this.send(member, { type: "options", options: this.optionsOf(member.slot) });
+    this.send(member, { type: "start", start: this.startOf(member.slot) });
     if (this.services !== undefined) this.sendAll(member, this.services);
     return true;
   }
@@ -215,20 +212,24 @@ export class WorkerPool implements Serving {
     if (text.trim() !== "") this.parts.log.error("worker-crashed", { worker: slot, pid, report });
   }
 
-  private optionsOf(slot: WorkerSlot) {
-    const { host, dataDir, mode, version, drainSeconds = 0 } = this.options;
-    const { memory, port } = this.parts;
+  private startOf(slot: WorkerSlot): WorkerStart {
+    const { mode, version } = this.options;
+    const { memory } = this.parts;
     return {
+      settings: this.workerSettings,
+      mode,
+      version,
       slot,
-      workers: this.members.length,
       layout: LAYOUT,
       base: memory.base,
       clockAheadMs: this.services?.clock.aheadMs ?? 0,
       cells: memory.kind,
-      port: port.port,
-      ...{ host, dataDir, mode, version, drainSeconds },
-      ...reloadMessage(this.options),
     };
+  }
+
+  /** With the port that the primary has claimed. */
+  private get workerSettings(): SettingsOf<"worker"> {
+    return { ...settingsOf(this.options, "worker"), port: this.parts.port.port };
   }
 
   private startOthers(): void {

@@ -17,13 +17,7 @@ import { ReleaseFollower } from "../serving/release-follower.ts";
 import { Log } from "../telemetry/log.ts";
 import type { LogSink } from "../telemetry/log-sink.ts";
 import { Heartbeat } from "./heartbeat.ts";
-import {
-  type FromWorker,
-  type KeysMessage,
-  prefixesFromWire,
-  type ToWorker,
-  type WorkerOptions,
-} from "./messages.ts";
+import type { FromWorker, KeysMessage, ToWorker, WorkerStart } from "./messages.ts";
 import { LAYOUT, SharedView, WORKER_DESCRIPTOR } from "./shared-memory.ts";
 
 /** How this process talks to the primary, and ends. */
@@ -38,7 +32,7 @@ const REPORT_MS = 1_000;
 const ORPHAN_DRAIN_MS = 1_000;
 
 export class Worker {
-  private readonly options: WorkerOptions;
+  private readonly start: WorkerStart;
   private readonly host: WorkerHost;
   readonly log: Log;
   private readonly releases: ReleaseFollower;
@@ -56,33 +50,35 @@ export class Worker {
   private isStopping = false;
 
   /** @throws StartError */
-  constructor(options: WorkerOptions, host: WorkerHost) {
-    const { slot, workers, base, cells, layout } = options;
+  constructor(start: WorkerStart, host: WorkerHost) {
+    const { settings, slot, base, cells, layout, mode, version } = start;
+    const { workers } = settings;
     if (layout !== LAYOUT) {
       const hint = "the program was replaced while it ran: start it again";
       throw new StartError("LAYOUT", "this worker is of another version than its primary", hint);
     }
-    this.options = options;
+    this.start = start;
     this.host = host;
-    this.log = new Log({ level: options.logLevel, write: (lines) => host.sink.write(lines), now: Date.now });
+    this.log = new Log({ level: settings.logLevel, write: (lines) => host.sink.write(lines), now: Date.now });
     this.view = new SharedView(WORKER_DESCRIPTOR, workers, base, cells);
     this.releases = new ReleaseFollower(
-      options.dataDir,
+      settings.dataDir,
       (name, reason, isFirst) => {
         if (isFirst) this.log.error("release-not-opened", { worker: slot, name, reason });
         host.send({ type: "release-failed" });
       },
       () => this.listen(),
     );
-    this.answering = new Answering(options, {
+    this.answering = new Answering(settings, {
+      mode,
+      version,
       releases: this.releases,
       keyring: this.keyring,
       primary: this.primary,
       overrides: this.overrides,
       cells: this.view.cells,
-      clockAheadMs: options.clockAheadMs,
+      clockAheadMs: start.clockAheadMs,
       counts: this.view.countsOf(slot),
-      trustedProxies: prefixesFromWire(options.trustedProxies),
       log: this.log,
       worker: { slot, workers, share: (open) => this.view.putConnections(slot, open) },
     });
@@ -102,11 +98,9 @@ export class Worker {
       case "listen":
         this.mayListen = true;
         return this.listen();
-      case "reload": {
-        const { trustedProxies, logLevel, ...options } = message.options;
-        this.log.level = logLevel;
-        return this.answering.reload({ ...options, trustedProxies: prefixesFromWire(trustedProxies) });
-      }
+      case "settings":
+        this.log.level = message.settings.logLevel;
+        return this.answering.reload(message.settings);
       case "report":
         return this.report();
       case "drain":
@@ -131,7 +125,7 @@ export class Worker {
     clearInterval(this.timer);
     await this.answering.stop(isOrphan ? ORPHAN_DRAIN_MS : undefined);
     this.releases.stop();
-    this.view.putConnections(this.options.slot, 0);
+    this.view.putConnections(this.start.slot, 0);
     this.log.flush();
     this.host.sink.close();
     if (!isOrphan) this.report();
@@ -152,8 +146,8 @@ export class Worker {
 
   private mapCells(count: number): void {
     if (count <= this.view.cells.size) return;
-    const { slot, workers, base, cells } = this.options;
-    this.view = new SharedView(WORKER_DESCRIPTOR, workers, base, cells);
+    const { settings, slot, base, cells } = this.start;
+    this.view = new SharedView(WORKER_DESCRIPTOR, settings.workers, base, cells);
     if (count > this.view.cells.size) throw new Error(`worker ${slot}: the shared memory is too small`);
   }
 
@@ -168,7 +162,7 @@ export class Worker {
   /** Once a second. */
   private tick(): void {
     this.report();
-    const { slot } = this.options;
+    const { slot } = this.start;
     const before = this.primary.state;
     const state = this.primary.look(this.view.readBeats(slot));
     if (process.ppid !== this.primaryPid || state === "gone") {

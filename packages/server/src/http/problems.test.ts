@@ -1,13 +1,27 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { PROBLEM_CODES, PROBLEMS, problem, problemBody, problemType } from "./problems.ts";
+import { ADMIN_PROBLEM_CODES, PROBLEM_CODES, PROBLEMS } from "@inkling/contract";
+import { AdminProblem, problem, problemBody } from "./problems.ts";
 
 describe("problems", () => {
   test.each(PROBLEM_CODES)("%s is a problem document", (code) => {
     const document = JSON.parse(problemBody(problem(code), "abc123"));
     expect(Object.keys(document)).toEqual(["type", "title", "status", "detail", "code", "request_id"]);
     expect(document).toMatchObject({ code, request_id: "abc123", status: PROBLEMS[code].status });
-    expect(document.type).toBe(problemType(code));
+    expect(document.type).toBe(`/docs/errors#${code.toLowerCase()}`);
+  });
+
+  test("of the admin API lists each fault", () => {
+    const document = JSON.parse(problemBody(new AdminProblem("BODY_INVALID", "x", ["y"]), "abc123"));
+    expect(document).toEqual({
+      type: "/docs/errors#body_invalid",
+      title: "Invalid request body",
+      status: 400,
+      detail: "x",
+      code: "BODY_INVALID",
+      request_id: "abc123",
+      problems: ["y"],
+    });
   });
 
   test("the details of methods and bodies hold on every path, with GET or with POST", () => {
@@ -23,16 +37,8 @@ describe("problems", () => {
   });
 });
 
-describe("docs/errors.md", () => {
-  test("has one section for each code, in order, with its status and title", async () => {
-    const docs = await Bun.file(join(import.meta.dir, "../../../../docs/errors.md")).text();
-    const sections = [...docs.matchAll(/^### (\w+)\n\n(\d+) · (.+)$/gm)].map(([, code, status, title]) => ({
-      code,
-      status: Number(status),
-      title,
-    }));
-    expect(sections).toEqual(
-      PROBLEM_CODES.map((code) => ({ code, status: PROBLEMS[code].status, title: PROBLEMS[code].title })),
-    );
-  });
+test("docs/errors.md has one section for each code, in order", async () => {
+  const docs = await Bun.file(join(import.meta.dir, "../../../../docs/errors.md")).text();
+  const sections = [...docs.matchAll(/^####? ([A-Z_]+)$/gm)].map(([, code]) => code!);
+  expect(sections).toEqual([...new Set([...PROBLEM_CODES, ...ADMIN_PROBLEM_CODES])]);
 });

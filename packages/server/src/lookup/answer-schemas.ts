@@ -1,154 +1,79 @@
-// answer-schemas.ts: what the API answers, as zod schemas: the one description that OpenAPI, types and tests are made of.
+// answer-schemas.ts: what the API answers, as zod schemas, of which OpenAPI and tests are made.
 //
-// in   an answer's JSON, parsed
-// out  schemas, and the types of what they accept
+// in   the contract's rows of members; what only the server answers is described here
+// out  schemas of an answer's JSON, parsed
 // note The server writes answers as bytes and asks no schema: tests hold each answer to these (test/checked-fetch.ts).
 //      Nothing that runs at the start imports this file for more than its types.
 
-import { REPUTATION_FLAGS } from "@inkling/contract";
+import {
+  ANSWER_MEMBERS,
+  EVIDENCE_ENTRY,
+  type Member,
+  PROBLEM_CODES,
+  type Shape,
+  type ValueOf,
+} from "@inkling/contract";
 import { ANSWERS, feedReport, heldRelease, release } from "@inkling/engine";
 import { channelReport } from "@inkling/release-store";
 import { z } from "zod";
-import { PROBLEM_CODES } from "../http/problems.ts";
-import { MX_OUTCOMES } from "../mx/outcome.ts";
 
 const text = z.string().min(1);
 const time = z.iso.datetime();
 
-const country = z
-  .strictObject({
-    iso_code: z
-      .string()
-      .regex(/^[A-Z]{2}$/)
-      .optional()
-      .meta({ description: "ISO 3166-1 alpha-2; XK is Kosovo" }),
-    name: text.optional(),
-  })
-  .meta({ id: "Country" });
+const named = new Map<string, z.ZodType>();
 
-export const evidenceEntry = z
-  .looseObject({
-    feed: text.meta({
-      description: "A feed of /v1/status; `override`, `inkling` and a few more are no feeds",
-    }),
-    label: text.meta({ description: "What the feed knows, as in `vpn` or `relay`" }),
-    effect: z.enum(["sets", "removes", "fills", "label", "mutes"]),
-    flags: z.array(z.enum([...REPUTATION_FLAGS, "disposable"])).optional(),
-    members: z.array(text).optional().meta({ description: "Members of the answer that it filled in" }),
-    id: text.optional().meta({ description: "Of an override" }),
-    mutes: text.optional().meta({ description: "The feed that an override mutes" }),
-    did_you_mean: text.optional(),
-    weight: z.number().optional(),
-    why: text.optional(),
-    network: text.optional(),
-    domain: text.optional(),
-    mail_host: text.optional(),
-    fetched_at: time.optional(),
-    published_at: time.optional(),
-  })
-  .meta({
-    id: "EvidenceEntry",
-    description:
-      "One thing that the answer rests on (docs/evidence.md). New members, labels and effects may come.",
-  });
+/** The schema of what a row describes. An object with a name is one schema wherever it stands. */
+export function schemaOf<const S extends Shape>(shape: S): z.ZodType<ValueOf<S>>;
+export function schemaOf(shape: Shape): z.ZodType {
+  switch (shape.type) {
+    case "text":
+      if (shape.values !== undefined) return z.enum(shape.values);
+      return shape.pattern === undefined ? text : z.string().regex(shape.pattern);
+    case "time":
+      return time;
+    case "integer":
+    case "uint32":
+      return z.int().positive();
+    case "number": {
+      const { minimum, maximum } = shape;
+      const number = minimum === undefined ? z.number() : z.number().min(minimum);
+      return maximum === undefined ? number : number.max(maximum);
+    }
+    case "boolean":
+      return z.boolean();
+    case "true":
+      return z.literal(true);
+    case "list": {
+      const list = z.array(schemaOf(shape.of));
+      return shape.limit === undefined ? list : list.max(shape.limit);
+    }
+    case "object": {
+      const { name, about, isOpen } = shape;
+      const known = name === undefined ? undefined : named.get(name);
+      if (known !== undefined) return known;
+      const members = Object.fromEntries(
+        Object.entries(shape.members).map(([member, row]) => [member, memberOf(row)]),
+      );
+      const object = isOpen ? z.looseObject(members) : z.strictObject(members);
+      if (name === undefined) return object;
+      const schema = object.meta({ id: name, ...(about !== undefined && { description: about }) });
+      named.set(name, schema);
+      return schema;
+    }
+  }
+}
 
-/** Only with `?include=evidence`. */
-const reasons = {
-  evidence: z.array(evidenceEntry).max(32).optional().meta({ description: "Only with `include=evidence`" }),
-  evidence_truncated: z.literal(true).optional().meta({ description: "There were more entries than fit" }),
-};
+function memberOf(row: Member): z.ZodType {
+  const value = schemaOf(row);
+  const orNull = row.nullable ? value.nullable() : value;
+  const orNothing = row.optional ? orNull.optional() : orNull;
+  return row.description === undefined ? orNothing : orNothing.meta({ description: row.description });
+}
 
-/** Only with `include=network` and `include=subject`, of lookups of addresses. */
-const network = z
-  .strictObject({
-    prefix: text.meta({ description: "The largest network around the address of which all this holds" }),
-    asn: z.int().positive().optional().meta({ description: "The autonomous system that announces it" }),
-    organization: text.optional().meta({ description: "Of that system" }),
-    kind: z.enum(["hosting", "isp", "mobile", "education", "government", "business", "unknown"]),
-    shared: z.boolean().meta({ description: "Do many people come from one address, as published?" }),
-    services: z
-      .array(z.enum(["cdn", "crawler", "mail_sender", "monitor", "relay", "resolver", "webhook_sender"]))
-      .meta({
-        description: "What operators publish about it. New ones may come.",
-      }),
-  })
-  .meta({ id: "Network", description: "Whose network an address is (docs/api.md)." });
-const subject = {
-  ip: text.optional().meta({ description: "Only with `include=subject`: in normal form, IPv4 unwrapped" }),
-  prefix: text
-    .optional()
-    .meta({ description: "Only with `include=subject`: the network that the data has this answer for" }),
-  network: network
-    .nullable()
-    .optional()
-    .meta({ description: "Only with `include=network`; null where the release has no such data" }),
-};
-
-export const geolocation = z
-  .strictObject({
-    city: z.strictObject({ name: text.optional() }),
-    continent: z.strictObject({
-      code: z.enum(["AF", "AN", "AS", "EU", "NA", "OC", "SA"]).optional(),
-      name: text.optional(),
-    }),
-    country: country.meta({ description: "Where the user is" }),
-    location: z.strictObject({
-      accuracy_radius: z
-        .int()
-        .positive()
-        .optional()
-        .meta({ description: "Whole kilometres, 67 % confidence" }),
-      latitude: z.number().min(-90).max(90).optional(),
-      longitude: z.number().min(-180).max(180).optional(),
-      time_zone: text.optional().meta({ description: "IANA name" }),
-    }),
-    postal: z.strictObject({ code: text.optional() }),
-    registered_country: country.meta({ description: "Where the block of addresses is registered" }),
-    subdivisions: z
-      .array(
-        z.strictObject({
-          iso_code: text.optional().meta({ description: "The part after the hyphen of ISO 3166-2" }),
-          name: text.optional(),
-        }),
-      )
-      .meta({ description: "From largest to smallest" }),
-    ...subject,
-    ...reasons,
-  })
-  .meta({
-    id: "Geolocation",
-    description: "Every member is always there; what is not known of it is left out, never null, empty or 0.",
-  });
-export type Geolocation = z.infer<typeof geolocation>;
-
-export const reputation = z
-  .strictObject({
-    is_abuser: z.boolean(),
-    is_proxy: z.boolean(),
-    is_tor_exit: z.boolean(),
-    ...subject,
-    ...reasons,
-  })
-  .meta({ id: "Reputation" });
-export type Reputation = z.infer<typeof reputation>;
-
-export const emailVerdict = z
-  .strictObject({
-    valid: z
-      .boolean()
-      .meta({ description: "Could it receive mail from the internet, as far as its text tells?" }),
-    disposable: z.boolean(),
-    providers: z.array(text).meta({
-      description: "The entry that matched, then the service that runs it; empty when not disposable",
-    }),
-    checks: z
-      .strictObject({ mx: z.enum(MX_OUTCOMES) })
-      .optional()
-      .meta({ description: "Only with `checks=mx`" }),
-    ...reasons,
-  })
-  .meta({ id: "EmailVerdict" });
-export type EmailVerdict = z.infer<typeof emailVerdict>;
+export const evidenceEntry = schemaOf(EVIDENCE_ENTRY);
+export const geolocation = schemaOf(ANSWER_MEMBERS.geolocate);
+export const reputation = schemaOf(ANSWER_MEMBERS.reputation);
+export const emailVerdict = schemaOf(ANSWER_MEMBERS.email);
 
 /** The status and code of one problem always belong together: the document narrows this for each. */
 export const problemDocument = z
@@ -162,6 +87,7 @@ export const problemDocument = z
   })
   .meta({ id: "Problem", description: "RFC 9457. `title` and `detail` are for people and may change." });
 
+const { location, postal } = ANSWER_MEMBERS.geolocate.members;
 const geoip2Name = z.strictObject({ en: text }).optional();
 const geoip2Country = z.strictObject({
   is_in_european_union: z.literal(true).optional(),
@@ -184,8 +110,8 @@ export const maxmindCity = z
   .strictObject({
     city: z.strictObject({ names: geoip2Name }).optional(),
     ...geoip2Members,
-    location: geolocation.shape.location.optional(),
-    postal: geolocation.shape.postal.optional(),
+    location: schemaOf(location).optional(),
+    postal: schemaOf(postal).optional(),
     subdivisions: z.array(z.strictObject({ iso_code: text.optional(), names: geoip2Name })).optional(),
     traits: geoip2Traits.extend({
       autonomous_system_number: z.int().positive().optional(),

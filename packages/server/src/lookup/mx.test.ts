@@ -71,7 +71,6 @@ describe("evidence that keeps an address from being disposable", () => {
     ["a relay, on no other list", [{ feed: "f", label: "relay", effect: "label" }], true],
     ["ordinary mail, on no other list", [{ feed: "f", label: "free_mail", effect: "label" }], false],
     ["both", [entry("sets", ["disposable"]), entry("removes", ["disposable"])], true],
-    ["a mute", [{ feed: "override", label: "override", effect: "mutes" }], false],
   ])("%s", (_, evidence, want) =>
     expect(read(check(bytes(GOOD), explained(evidence)).body).disposable).toBe(!want),
   );

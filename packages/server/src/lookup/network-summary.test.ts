@@ -23,7 +23,8 @@ const override = (value: string, flag: (typeof ADDRESS_FLAGS)[number], verdict: 
   ({
     kind: value.includes("/") ? "network" : "address",
     value,
-    effect: { type: "flag", flag, verdict },
+    flag,
+    verdict,
   }) as Override;
 const OVERRIDES = [
   override("81.2.69.64/26", "is_abuser", false),

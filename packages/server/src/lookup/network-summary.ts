@@ -7,6 +7,7 @@
 //
 // Reserved are networks of special use, and IPv6 networks whose addresses are answered as the IPv4 address inside.
 
+import type { Geolocation } from "@inkling/contract";
 import {
   ADDRESS_FLAGS,
   type AddressFlag,
@@ -27,7 +28,6 @@ import {
   specialUse,
   type UnwrappedAddress,
 } from "@inkling/engine";
-import type { Geolocation } from "./answer-schemas.ts";
 
 /** A part of the network that has one answer. */
 interface SummaryPrefix {

@@ -29,6 +29,15 @@ export function formatDnsServer({ address, port }: DnsServer): string {
   return port === DNS_PORT ? address : `${urlHost(address)}:${port}`;
 }
 
+/** The servers of a setting. @throws Error for text that is none: settings are checked where they are read */
+export function dnsServersOf(texts: readonly string[]): DnsServer[] {
+  return texts.map((text) => {
+    const server = parseDnsServer(text);
+    if (server === undefined) throw new Error(`${JSON.stringify(text)} in a setting is no DNS server`);
+    return server;
+  });
+}
+
 /** The servers that this machine is configured to use. */
 export async function systemDnsServers(): Promise<DnsServer[]> {
   const { getServers } = await import("node:dns");

@@ -1,20 +1,9 @@
 // outcome.ts: what a check of a mail domain can find.
 
+import type { MxOutcome } from "@inkling/contract";
 import type { MxHost } from "./hosts.ts";
 
-/** Values of `checks.mx`; docs/email.md explains each. */
-export const MX_OUTCOMES = [
-  "found",
-  "implicit",
-  "none",
-  "null",
-  "nxdomain",
-  "timeout",
-  "failed",
-  "busy",
-  "skipped",
-] as const;
-export type MxOutcome = (typeof MX_OUTCOMES)[number];
+export { MX_OUTCOMES, type MxOutcome } from "@inkling/contract";
 
 export interface MxFinding {
   readonly outcome: MxOutcome;

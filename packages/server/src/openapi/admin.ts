@@ -1,17 +1,13 @@
 // admin.ts: /admin/v1/openapi.json, from the rows of the admin API's operations.
 
+import { ADMIN_PROBLEM_CODES, ADMIN_PROBLEMS, type AdminProblemCode } from "@inkling/contract";
 import { z } from "zod";
 import { ADMIN_PATH } from "../admin/constants.ts";
 import { type Operation, TAGS } from "../admin/operation.ts";
 import { OPERATIONS } from "../admin/operations.ts";
-import {
-  ADMIN_PROBLEM_CODES,
-  ADMIN_PROBLEMS,
-  AdminProblem,
-  type AdminProblemCode,
-} from "../admin/problems.ts";
 import { text } from "../admin/schemas.ts";
 import { SESSION_COOKIE } from "../admin/sessions.ts";
+import { AdminProblem, problemBody } from "../http/problems.ts";
 import { problemDocument } from "../lookup/answer-schemas.ts";
 import {
   type Api,
@@ -29,7 +25,7 @@ const UNAUTHORIZED: readonly AdminProblemCode[] = [
   "TOKEN_INVALID",
   "SESSION_ENDED",
   "TOKEN_REQUIRED",
-  "FORGED",
+  "CSRF_REJECTED",
 ];
 const ALWAYS: readonly AdminProblemCode[] = [
   "QUERY_INVALID",
@@ -70,11 +66,11 @@ export function adminOpenApi(version: string): unknown {
     headers: HEADERS,
     problems: ADMIN_PROBLEMS,
     problemSchema,
-    problemExample: (code) => JSON.parse(new AdminProblem(code).body("tnbctz7kxp")),
+    problemExample: (code) => JSON.parse(problemBody(new AdminProblem(code), "tnbctz7kxp")),
     paths,
     elsewhere: [
-      "NO_SUCH_PATH",
-      "METHOD_INVALID",
+      "PATH_NOT_FOUND",
+      "METHOD_NOT_ALLOWED",
       ...UNAUTHORIZED,
       "HOST_REFUSED",
       "DATABASE_AWAY",
@@ -121,7 +117,7 @@ function codesOf({ isOpen, idPattern, body, codes = [] }: Operation): AdminProbl
   const possible = new Set([
     ...ALWAYS,
     ...(isOpen === true ? [] : UNAUTHORIZED),
-    ...(idPattern === undefined ? [] : (["NO_SUCH_PATH"] as const)), // an id that cannot be one
+    ...(idPattern === undefined ? [] : (["PATH_NOT_FOUND"] as const)), // an id that cannot be one
     ...(body === undefined ? [] : (["BODY_INVALID", "BODY_TOO_LARGE"] as const)),
     ...codes,
   ]);

@@ -9,7 +9,7 @@ import type { Override } from "@inkling/engine";
 import { DATA_FOLDER } from "@inkling/release-store";
 import { type LoadedOverrides, OverrideCache, type OverrideEvent } from "./cache.ts";
 import { exportFile, parseOverrideFile, readSnapshot, snapshotText } from "./file.ts";
-import type { OverrideContext, OverrideInputError } from "./override.ts";
+import type { OverrideInputError } from "./override.ts";
 
 const temp = mkdtempSync(join(tmpdir(), "inkling-overrides-"));
 afterAll(() => rmSync(temp, { recursive: true, force: true }));
@@ -20,7 +20,8 @@ function override(id: string, over: Partial<Override> = {}): Override {
     id,
     kind: "address",
     value: "81.2.69.142",
-    effect: { type: "flag", flag: "is_tor_exit", verdict: false },
+    flag: "is_tor_exit",
+    verdict: false,
     note: "our office",
     author: "ada",
     createdAt: 1_000,
@@ -109,10 +110,7 @@ describe("the book", () => {
 
   test("a restart while the store is away has them from the data folder; the store has the last word", async () => {
     const first = await setUp();
-    first.store.set(
-      override("a"),
-      override("b", { effect: { type: "mute", feed: "ipsum-3" }, expiresAt: 5_000 }),
-    );
+    first.store.set(override("a"), override("b", { flag: "is_proxy", expiresAt: 5_000 }));
     await first.book.refresh();
     await first.book.stop();
     const store = new FakeStore();
@@ -268,19 +266,21 @@ describe("the book", () => {
 
 describe("the file", () => {
   const NOW = 2_000_000_000_000;
-  const CONTEXT = { now: NOW, author: "import", feeds: [{ id: "ipsum-3", sets: "is_abuser" }] };
+  const CONTEXT = { now: NOW, author: "import" };
   const ALL = [
     override("a", { expiresAt: NOW + 1_000 }),
-    override("b", { kind: "network", value: "81.2.69.0/24", effect: { type: "mute", feed: "ipsum-3" } }),
+    override("b", { kind: "network", value: "81.2.69.0/24", verdict: true }),
     override("c", {
       kind: "domain",
       value: "mailinator.com",
-      effect: { type: "flag", flag: "disposable", verdict: false },
+      flag: "disposable",
+      verdict: false,
     }),
     override("d", {
       kind: "email_hash",
       value: "0".repeat(64),
-      effect: { type: "flag", flag: "disposable", verdict: true },
+      flag: "disposable",
+      verdict: true,
     }),
   ];
   const file = (over: object = {}) => ({ ...exportFile(ALL, NOW), ...over });
@@ -319,16 +319,9 @@ describe("the file", () => {
     ["a row that is none", file({ overrides: [1] }), /overrides\.0\./],
     ["a malformed value", file({ overrides: [row({}), row({ value: "x y" })] }), /overrides\.1\.value: /],
     [
-      "a mute of no feed's form",
-      file({
-        overrides: [row({ value: "81.2.69.0/24", mute: "Ipsum 3", flag: undefined, verdict: undefined })],
-      }),
-      /overrides\.0\.mute: .*ipsum-3\?/,
-    ],
-    [
-      "a mute of an email address",
-      file({ overrides: [row({ mute: "ipsum-3", flag: undefined, verdict: undefined })] }),
-      /overrides\.0\.mute: no feed has email addresses/,
+      "a mute",
+      file({ overrides: [{ value: "81.2.69.0/24", mute: "ipsum-3", note: "x", author: "ada" }] }),
+      /overrides\.0\.override: `mute` was removed/,
     ],
     ["a row that forces itself through", file({ overrides: [row({ force: true })] }), /force/],
     ["100 wrong rows", file({ overrides: Array(100).fill(row({ note: "" })) }), /and 80 more$/],
@@ -357,30 +350,14 @@ describe("the file", () => {
 
   test("wide networks need force, for the file as a whole", () => {
     const wide = file({
-      overrides: [row({ value: "81.0.0.0/8", flag: "is_proxy", mute: undefined, verdict: true })],
+      overrides: [row({ value: "81.0.0.0/8", flag: "is_proxy", verdict: true })],
     });
     expect(refusal(wide)?.code).toBe("TOO_WIDE");
     expect(parseOverrideFile(wide, CONTEXT, true).overrides).toHaveLength(1);
     const expired = file({ overrides: [{ ...wide.overrides[0], expires_at: "2001-01-01" }] });
-    expect(parseOverrideFile(expired, CONTEXT, false)).toEqual({ overrides: [], expired: 1, warnings: [] });
+    expect(parseOverrideFile(expired, CONTEXT, false)).toEqual({ overrides: [], expired: 1 });
     const mixed = refusal(file({ overrides: [wide.overrides[0], row({ value: "x y" })] }));
     expect([mixed?.code, mixed?.needsForce]).toEqual(["INVALID", true]);
     expect(refusal(file({ overrides: [row({ value: "x y" })] }))?.needsForce).toBe(false);
-  });
-
-  const elsewhere: [name: string, feeds: OverrideContext["feeds"], warning: RegExp][] = [
-    ["without a release", undefined, /^overrides\.\d\.mute: there is no release yet/],
-    ["without the feed", [], /^overrides\.\d\.mute: there is no feed "ipsum-3"/],
-    [
-      "where the feed is about something else",
-      [{ id: "ipsum-3", sets: "disposable" }],
-      /^overrides\.\d\.mute: ipsum-3 is about mail domains/,
-    ],
-  ];
-  test.each(elsewhere)("an export is read %s, and its mutes are told", (_, feeds, warning) => {
-    const read = parseOverrideFile(file(), { ...CONTEXT, feeds }, false);
-    expect(read.overrides).toEqual(parseOverrideFile(file(), CONTEXT, false).overrides);
-    expect(read.warnings).toEqual([expect.stringMatching(warning)]);
-    expect(parseOverrideFile(file(), CONTEXT, false).warnings).toEqual([]);
   });
 });

@@ -26,9 +26,8 @@ const MOST_PROBLEMS = 20;
 /** One override of a file: what `override add` takes, with author and times. */
 interface ExportedOverride {
   readonly value: string;
-  readonly flag?: string;
-  readonly verdict?: boolean;
-  readonly mute?: string;
+  readonly flag: string;
+  readonly verdict: boolean;
   readonly note: string;
   readonly author: string;
   readonly created_at: string;
@@ -45,11 +44,10 @@ export interface OverrideFile {
 /** The overrides in force as a file: sorted, so that two exports of the same overrides differ in their date alone. */
 export function exportFile(overrides: readonly Override[], now: number): OverrideFile {
   const rows = overrides.map((override): ExportedOverride => {
-    const { value, flag, verdict, mute, note, author, created_at, expires_at } = overrideJson(override);
-    const effect = flag === null ? { mute: mute! } : { flag, verdict: verdict! };
-    return { value, ...effect, note, author, created_at, expires_at };
+    const { value, flag, verdict, note, author, created_at, expires_at } = overrideJson(override);
+    return { value, flag, verdict, note, author, created_at, expires_at };
   });
-  const keyed = rows.map((row) => [`${row.value} ${row.flag ?? ""} ${row.mute ?? ""}`, row] as const);
+  const keyed = rows.map((row) => [`${row.value} ${row.flag} `, row] as const);
   keyed.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   return {
     format: FILE_FORMAT,
@@ -72,8 +70,6 @@ interface ParsedFile {
   readonly overrides: readonly NewOverride[];
   /** How many were left out because they have expired since the export. */
   readonly expired: number;
-  /** One line for each mute that has no effect here: of a feed that is off, say, or before the first release. */
-  readonly warnings: readonly string[];
 }
 
 /**
@@ -89,15 +85,12 @@ export function parseOverrideFile(input: unknown, context: OverrideContext, forc
   const overrides: NewOverride[] = [];
   const problems: string[] = [];
   let expired = 0;
-  const warnings: string[] = [];
   /** By subject, the first row about it. */
   const first = new Map<string, { index: number; one: NewOverride }>();
   const codes = new Set<OverrideInputCode>();
   for (const [index, row] of file.data.overrides.entries()) {
     try {
-      const warned: string[] = [];
-      const onMuteWithoutEffect = (problem: string) => warned.push(`overrides.${index}.${problem}`);
-      const one = readRow(row, { ...context, onMuteWithoutEffect }, force);
+      const one = readRow(row, context, force);
       if (one === undefined) expired++;
       else {
         const earlier = first.get(subjectText(one));
@@ -111,7 +104,6 @@ export function parseOverrideFile(input: unknown, context: OverrideContext, forc
           );
         }
         overrides.push(one);
-        warnings.push(...warned);
       }
     } catch (error) {
       if (!(error instanceof OverrideInputError)) throw error;
@@ -128,7 +120,7 @@ export function parseOverrideFile(input: unknown, context: OverrideContext, forc
       codes.has("TOO_WIDE"),
     );
   }
-  return { overrides, expired, warnings };
+  return { overrides, expired };
 }
 
 /** @returns undefined for one that has expired */
@@ -158,9 +150,10 @@ const snapshotSchema = z.strictObject({
       id: z.string(),
       kind: z.enum(OVERRIDE_KINDS),
       value: z.string(),
+      // Null in overrides that muted a feed, which versions before this one wrote: they are left out.
       flag: z.enum(OVERRIDE_FLAGS).nullable(),
       verdict: z.boolean().nullable(),
-      mute: z.string().nullable(),
+      mute: z.string().nullish(),
       note: z.string(),
       author: z.string(),
       created_at: isoTime,
@@ -180,25 +173,12 @@ export function readSnapshot(text: string): OverrideSnapshot {
   const { stamp, overrides } = snapshotSchema.parse(JSON.parse(text));
   return {
     stamp,
-    overrides: overrides.map(
+    overrides: overrides.flatMap(
       ({ flag, verdict, mute, created_at, expires_at, id, kind, value, note, author }) => {
-        if ((flag === null) === (mute === null) || (flag === null) !== (verdict === null)) {
-          throw new Error(`override ${id} forces no flag and mutes no feed`);
-        }
-        return Object.freeze({
-          id,
-          kind,
-          value,
-          effect:
-            flag === null
-              ? ({ type: "mute", feed: mute! } as const)
-              : ({ type: "flag", flag, verdict: verdict! } as const),
-          note,
-          author,
-          createdAt: created_at,
-          expiresAt: expires_at ?? undefined,
-          removedAt: undefined,
-        });
+        if (typeof mute === "string") return [];
+        if (flag === null || verdict === null) throw new Error(`override ${id} forces no flag`);
+        const times = { createdAt: created_at, expiresAt: expires_at ?? undefined, removedAt: undefined };
+        return Object.freeze({ id, kind, value, flag, verdict, note, author, ...times });
       },
     ),
   };

@@ -10,24 +10,13 @@ import { overrideFromRow, rowFromOverride } from "./record.ts";
 import { emailHash } from "./target.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");
-const FEEDS = [
-  { id: "ipsum-3", sets: "is_abuser" },
-  { id: "tor-bulk-exits", sets: "is_tor_exit" },
-  { id: "mailchecker", sets: "disposable" },
-  { id: "freemail", sets: "free" },
-  { id: "relays", sets: "relay" },
-  { id: "relay-networks", sets: "relay", names: "networks" as const },
-  { id: "relay-mail", sets: "relay", names: "domains" as const },
-  { id: "resolvers", sets: "guard" },
-  { id: "dbip-city-lite", sets: "geolocation" },
-];
-const CONTEXT = { now: NOW, author: "ada", feeds: FEEDS };
+const CONTEXT = { now: NOW, author: "ada" };
 const OFF = { flag: "is_tor_exit", verdict: false, note: "our office" };
 const GOOD = { flag: "disposable", verdict: false, note: "a customer" };
 
-function refusal(input: object, context = CONTEXT as Parameters<typeof parseNewOverride>[1]) {
+function refusal(input: object) {
   try {
-    parseNewOverride(input, context);
+    parseNewOverride(input, CONTEXT);
   } catch (error) {
     if (error instanceof OverrideInputError) return error;
     throw error;
@@ -62,13 +51,13 @@ describe("values become normal forms", () => {
     expect(parseNewOverride(input, CONTEXT)).toEqual({
       kind: "address",
       value: "81.2.69.142",
-      effect: { type: "flag", flag: "is_tor_exit", verdict: false },
+      flag: "is_tor_exit",
+      verdict: false,
       note: "our office",
       author: "bob",
       expiresAt: Date.parse("2026-06-02T00:00:00Z"),
     });
-    expect(parseNewOverride({ value: "81.2.69.0/24", mute: "ipsum-3", note: "x" }, CONTEXT)).toMatchObject({
-      effect: { type: "mute", feed: "ipsum-3" },
+    expect(parseNewOverride({ value: "81.2.69.0/24", ...OFF }, CONTEXT)).toMatchObject({
       author: "ada",
       expiresAt: undefined,
     });
@@ -93,10 +82,16 @@ describe("refused, with the reason", () => {
     ["a flag of addresses for a domain", at("example-shop.com"), /not a flag of a domain: use disposable/],
     ["a misspelt flag", at("81.2.69.142", { ...OFF, flag: "is_tor_exits" }), /did you mean is_tor_exit\?/],
     ["an unknown flag", at("81.2.69.142", { ...OFF, flag: "evil" }), /there are is_abuser, is_proxy/],
-    ["a misspelt feed", at("81.2.69.142", { mute: "ipsum3", note: "x" }), /did you mean ipsum-3\?/],
-    ["a mute of an email address", at(JANE, { mute: "mailchecker", note: "x" }), /mute it for the domain/],
-    ["neither flag nor mute", at("81.2.69.142", { note: "x" }), /give either flag .* or mute/],
-    ["both", at("81.2.69.142", { ...OFF, mute: "ipsum-3" }), /give either flag/],
+    [
+      "neither flag nor verdict",
+      at("81.2.69.142", { note: "x" }),
+      /flag: must be one of is_abuser, is_proxy/,
+    ],
+    [
+      "a mute",
+      at("81.2.69.142", { mute: "ipsum-3", note: "x" }),
+      /`mute` was removed.* Use `flag` and `verdict`/,
+    ],
     [
       "a flag without verdict",
       at("81.2.69.142", { flag: "is_proxy", note: "x" }),
@@ -130,40 +125,6 @@ describe("refused, with the reason", () => {
     });
     expect(error?.problems).toHaveLength(3);
     expect(error?.message).not.toContain("jane");
-  });
-
-  const mutes: [value: string, fits: string[]][] = [
-    ["81.2.69.142", ["ipsum-3", "tor-bulk-exits", "relays", "relay-networks", "resolvers"]],
-    ["81.2.69.0/24", ["ipsum-3", "tor-bulk-exits", "relays", "relay-networks", "resolvers"]],
-    ["example-shop.com", ["mailchecker", "freemail", "relays", "relay-mail"]],
-  ];
-  test.each(mutes)("a mute without effect, and what can be muted instead: %s", (value, fits) => {
-    for (const { id } of FEEDS) {
-      const reason = refusal(at(value, { mute: id, note: "x" }))?.message;
-      if (fits.includes(id)) expect(reason).toBeUndefined();
-      else expect(reason).toMatch(new RegExp(`mute: ${id} is about .* no effect; ${fits.join(", ")} can be`));
-    }
-  });
-
-  test("a mute of a feed that is not there: how many others there are, or how to turn it on", () => {
-    const many = Array.from({ length: 15 }, (_, i) => ({ id: `list-${i}-of-it`, sets: "is_proxy" }));
-    const context = { ...CONTEXT, feeds: [...FEEDS, ...many], everyFeed: ["dshield", "ipsum-3"] };
-    const reasonOf = (mute: string) => refusal(at("81.2.69.0/24", { mute, note: "x" }), context)?.message;
-    // Five of FEEDS can be muted for a network: seven of the many are named.
-    expect(reasonOf("qqqqqqqqq")).toMatch(
-      /^mute: there is no feed "qqqqqqqqq": there are ipsum-3, .*list-6-of-it and 8 more$/,
-    );
-    expect(reasonOf("dshield")).toMatch(
-      /^mute: dshield is not in use; `npx @inkling\/cli feeds enable dshield` turns/,
-    );
-    expect(reasonOf("ipsum-3")).toBeUndefined();
-  });
-
-  test("a mute without a release", () => {
-    const context = { ...CONTEXT, feeds: undefined };
-    expect(refusal(at("81.2.69.0/24", { mute: "ipsum-3", note: "x" }), context)?.message).toMatch(
-      /no release yet/,
-    );
   });
 });
 
@@ -263,15 +224,15 @@ test("rows hold all that there is to an override, and nothing else is understood
     id: "ovr_0123456789abcdef",
     kind: "network",
     value: "81.2.69.0/24",
-    effect: { type: "mute", feed: "ipsum-3" },
+    flag: "is_proxy",
+    verdict: true,
     note: "x",
     author: "ada",
     createdAt: NOW,
     expiresAt: NOW + 1,
     removedAt: undefined,
   };
-  const flagged: Override = { ...override, effect: { type: "flag", flag: "is_proxy", verdict: true } };
-  for (const one of [override, flagged]) expect(overrideFromRow(rowFromOverride(one))).toEqual(one);
+  expect(overrideFromRow(rowFromOverride(override))).toEqual(override);
   expect(() => overrideFromRow({ ...rowFromOverride(override), kind: "planet" })).toThrow("unknown kind");
   expect(() => overrideFromRow({ ...rowFromOverride(override), effect: "x" })).toThrow("unknown effect");
   expect([NOW, NOW + 1].map((now) => isInForce(override, now))).toEqual([true, false]);

@@ -5,11 +5,18 @@
 // err  OverrideInputError with every problem
 // src  docs/overrides.md
 
-import { issueLines, type NewOverride } from "@inkling/engine";
+import {
+  FLAGS_OF,
+  issueLines,
+  type NewOverride,
+  nearest,
+  OVERRIDE_FLAGS,
+  type OverrideFlag,
+  type OverrideKind,
+} from "@inkling/engine";
 import { z } from "zod";
 import type { EpochMs } from "../keys/key.ts";
 import { isoTime, oneLine } from "../text/fields.ts";
-import { type EffectContext, readEffect } from "./effect.ts";
 import { readTarget } from "./target.ts";
 
 /** As many overrides may be in force: each change reads them all again, in every process. */
@@ -38,19 +45,27 @@ export class OverrideInputError extends Error {
   }
 }
 
-/** An override as requested. */
-export const newOverrideSchema = z.strictObject({
-  value: z.string("must be text").min(1, "must not be empty").max(400, "is too long"),
-  flag: z.string().max(100).optional(),
-  verdict: z.boolean("must be true or false").optional(),
-  mute: z.string().max(100).optional(),
-  note: oneLine(MAX_NOTE),
-  author: oneLine(MAX_AUTHOR).optional(),
-  expires_at: isoTime.nullish(),
-  force: z.boolean().optional(),
-});
+/** Older exports and programs may still have `mute`. */
+const NO_MUTES = "`mute` was removed: an override now forces a flag. Use `flag` and `verdict` instead.";
 
-export interface OverrideContext extends EffectContext {
+/** An override as requested. */
+export const newOverrideSchema = z.strictObject(
+  {
+    value: z.string("must be text").min(1, "must not be empty").max(400, "is too long"),
+    flag: z.string(`must be one of ${OVERRIDE_FLAGS.join(", ")}`).max(100),
+    verdict: z.boolean("must be true or false"),
+    note: oneLine(MAX_NOTE),
+    author: oneLine(MAX_AUTHOR).optional(),
+    expires_at: isoTime.nullish(),
+    force: z.boolean().optional(),
+  },
+  {
+    error: ({ code, keys }) =>
+      code === "unrecognized_keys" && keys?.includes("mute") ? NO_MUTES : undefined,
+  },
+);
+
+export interface OverrideContext {
   readonly now: EpochMs;
   /** Where the input has no author. */
   readonly author: string;
@@ -63,14 +78,38 @@ export function parseNewOverride(input: unknown, context: OverrideContext): NewO
   const { data } = result;
   const problems: string[] = [];
   const target = readTarget(data.value, problems);
-  const effect = readEffect(data, target?.kind, context, problems);
+  const flag = readFlag(data.flag, target?.kind, problems);
   const expiresAt = data.expires_at ?? undefined;
   if (expiresAt !== undefined && expiresAt <= context.now) problems.push("expires_at: is in the past");
-  if (target === undefined || effect === undefined || problems.length > 0)
+  if (target === undefined || flag === undefined || problems.length > 0)
     throw new OverrideInputError(problems);
   if (target.tooWide !== undefined && data.force !== true) {
     throw new OverrideInputError([`value: ${target.tooWide}`], "TOO_WIDE");
   }
   const { kind, value } = target;
-  return { kind, value, effect, note: data.note, author: data.author ?? context.author, expiresAt };
+  const { verdict, note, author = context.author } = data;
+  return { kind, value, flag, verdict, note, author, expiresAt };
 }
+
+function readFlag(
+  flag: string,
+  kind: OverrideKind | undefined,
+  problems: string[],
+): OverrideFlag | undefined {
+  const known = OVERRIDE_FLAGS.find((name) => name === flag);
+  if (known === undefined) {
+    const near = nearest(flag, OVERRIDE_FLAGS);
+    const help = near === undefined ? `: there are ${OVERRIDE_FLAGS.join(", ")}` : `; did you mean ${near}?`;
+    problems.push(`flag: there is no flag "${flag}"${help}`);
+  } else if (kind !== undefined && !FLAGS_OF[kind].includes(known)) {
+    problems.push(`flag: ${known} is not a flag of ${KIND_WORDS[kind]}: use ${FLAGS_OF[kind].join(", ")}`);
+  }
+  return known;
+}
+
+const KIND_WORDS: Readonly<Record<OverrideKind, string>> = {
+  address: "an address",
+  network: "a network",
+  domain: "a domain",
+  email_hash: "an email address",
+};

@@ -3,14 +3,13 @@
 // err  overrideFromRow throws for a row that this program did not write
 
 import {
+  type NewOverride,
   OVERRIDE_FLAGS,
   OVERRIDE_KINDS,
   type Override,
-  type OverrideEffect,
   type OverrideFlag,
   type OverrideKind,
   Overrides,
-  type OverrideTarget,
 } from "@inkling/engine";
 import { sha256Hex } from "@inkling/release-store";
 import { visibleText } from "../text/visible-text.ts";
@@ -20,17 +19,19 @@ export function overridesOf(all: readonly Override[]): Overrides {
   return all.length === 0 ? Overrides.NONE : new Overrides(all, sha256Hex);
 }
 
+type ForcedFlag = Pick<NewOverride, "kind" | "value" | "flag" | "verdict">;
+
 /** Equal for overrides that do the same; two with the same subject cannot both be in force. */
-export function effectText({ kind, value, effect }: OverrideTarget & { effect: OverrideEffect }): string {
-  return `${subjectText({ kind, value, effect })}=${effect.type === "flag" ? effect.verdict : "mute"}`;
+export function effectText(override: ForcedFlag): string {
+  return `${subjectText(override)}=${override.verdict}`;
 }
-export function subjectText({ kind, value, effect }: OverrideTarget & { effect: OverrideEffect }): string {
-  return `${kind} ${value} ${effect.type === "flag" ? effect.flag : `mute ${effect.feed}`}`;
+export function subjectText({ kind, value, flag }: Omit<ForcedFlag, "verdict">): string {
+  return `${kind} ${value} ${flag}`;
 }
 
 /** For people: "203.0.114.9 is_tor_exit=false". */
-export function describeOverride({ value, effect }: OverrideTarget & { effect: OverrideEffect }): string {
-  return `${value} ${effect.type === "flag" ? `${effect.flag}=${effect.verdict}` : `mute ${effect.feed}`}`;
+export function describeOverride({ value, flag, verdict }: ForcedFlag): string {
+  return `${value} ${flag}=${verdict}`;
 }
 
 /** An override for programs: snake_case, times as ISO 8601, null for "not set". */
@@ -38,9 +39,8 @@ export interface OverrideJson {
   readonly id: string;
   readonly kind: OverrideKind;
   readonly value: string;
-  readonly flag: OverrideFlag | null;
-  readonly verdict: boolean | null;
-  readonly mute: string | null;
+  readonly flag: OverrideFlag;
+  readonly verdict: boolean;
   readonly note: string;
   readonly author: string;
   readonly created_at: string;
@@ -49,14 +49,13 @@ export interface OverrideJson {
 }
 
 export function overrideJson(override: Override): OverrideJson {
-  const { id, kind, value, effect, note, author } = override;
+  const { id, kind, value, flag, verdict, note, author } = override;
   return {
     id,
     kind,
     value,
-    flag: effect.type === "flag" ? effect.flag : null,
-    verdict: effect.type === "flag" ? effect.verdict : null,
-    mute: effect.type === "mute" ? effect.feed : null,
+    flag,
+    verdict,
     note,
     author,
     created_at: iso(override.createdAt),
@@ -72,9 +71,9 @@ export interface OverrideRow {
   readonly id: string;
   readonly kind: string;
   readonly value: string;
-  /** "is_tor_exit", or "mute". */
+  /** The flag: "is_tor_exit". */
   readonly effect: string;
-  /** "true", "false", or the feed. */
+  /** "true" or "false". */
   readonly argument: string;
   readonly note: string;
   readonly author: string;
@@ -91,7 +90,7 @@ export function overrideFromRow(row: OverrideRow): Override {
     id: row.id,
     kind,
     value: row.value,
-    effect: effectFromRow(row),
+    ...effectFromRow(row),
     note: visibleText(row.note),
     author: visibleText(row.author),
     createdAt: Number(row.created_at),
@@ -100,23 +99,21 @@ export function overrideFromRow(row: OverrideRow): Override {
   });
 }
 
-function effectFromRow({ id, effect, argument }: OverrideRow): OverrideEffect {
-  if (effect === "mute") return { type: "mute", feed: argument };
+function effectFromRow({ id, effect, argument }: OverrideRow): Pick<Override, "flag" | "verdict"> {
   const flag = OVERRIDE_FLAGS.find((known) => known === effect);
   if (flag === undefined || (argument !== "true" && argument !== "false")) {
     throw new Error(`override ${id}: unknown effect "${effect} ${argument}"`);
   }
-  return { type: "flag", flag, verdict: argument === "true" };
+  return { flag, verdict: argument === "true" };
 }
 
 export function rowFromOverride(override: Override): OverrideRow {
-  const { effect } = override;
   return {
     id: override.id,
     kind: override.kind,
     value: override.value,
-    effect: effect.type === "flag" ? effect.flag : "mute",
-    argument: effect.type === "flag" ? String(effect.verdict) : effect.feed,
+    effect: override.flag,
+    argument: String(override.verdict),
     note: override.note,
     author: override.author,
     created_at: override.createdAt,

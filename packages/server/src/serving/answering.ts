@@ -1,10 +1,10 @@
 // answering.ts: what a process that answers requests has: the API on a port, limits, DNS checks, a bound on connections.
 // The same in a server of one process and in each worker of several.
 
-import type { Mode, Overrides, Prefix } from "@inkling/engine";
+import type { SettingsOf } from "@inkling/contract";
+import type { Overrides, Prefix } from "@inkling/engine";
 import { App } from "../api/app.ts";
-import type { ApiCounts } from "../api/counts.ts";
-import type { AppOptions } from "../api/options.ts";
+import type { AppOptions } from "../api/request-context.ts";
 import { BatchMemory } from "../batch/memory.ts";
 import { ConnectionLimit, type ConnectionLimitOptions } from "../http/connections.ts";
 import { drained, listen } from "../http/listener.ts";
@@ -20,28 +20,17 @@ import { EmailChecks } from "../lookup/mx.ts";
 import { MxLookups } from "../mx/check.ts";
 import { MxCounts } from "../mx/counts.ts";
 import { makeResolver } from "../mx/dns-client.ts";
-import type { DnsServer } from "../mx/dns-servers.ts";
+import { dnsServersOf } from "../mx/dns-servers.ts";
+import type { Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { MetricsSource } from "../telemetry/metric-definitions.ts";
 import { loadOnce } from "./load-once.ts";
-import type { ReloadableOptions } from "./options.ts";
+import { networksOf } from "./options.ts";
 
-export interface AnsweringOptions {
-  readonly host: string;
-  readonly port: number;
-  readonly mode: Mode;
-  readonly version: string;
-  readonly rate: number;
-  readonly burst: number;
-  readonly maxConnections: number;
-  /** How long a server that was told to stop keeps accepting connections; 0 by default. */
-  readonly drainSeconds?: number;
-  readonly dnsServers?: readonly DnsServer[];
-  readonly dnsExclude?: readonly string[];
-}
+type WorkerSettings = SettingsOf<"worker">;
 
 /** What it answers from: of this process, or kept up to date by messages. */
-interface AnsweringParts {
+interface AnsweringParts extends Pick<AppOptions, "mode" | "version"> {
   readonly releases: AppOptions["releases"];
   /** See {@link SteadyClock}. */
   readonly clockAheadMs?: number;
@@ -50,8 +39,7 @@ interface AnsweringParts {
   readonly keyring: Keyring;
   readonly overrides: { readonly current: Overrides };
   readonly cells: LimitCells;
-  readonly counts: ApiCounts;
-  readonly trustedProxies: readonly Prefix[];
+  readonly counts: Counts;
   readonly log: Log;
   /** Among several workers: which one logs, and how they share the port and the bound on connections. */
   readonly worker?: { readonly slot: number } & Required<Pick<ConnectionLimitOptions, "share" | "workers">>;
@@ -59,8 +47,9 @@ interface AnsweringParts {
 
 export class Answering {
   readonly mxCounts = new MxCounts();
-  private options: AnsweringOptions;
-  private parts: AnsweringParts;
+  private settings: WorkerSettings;
+  private readonly parts: AnsweringParts;
+  private trustedProxies: readonly Prefix[];
   private readonly keyCells: KeyCells;
   private readonly buckets: Buckets;
   private readonly memory: BatchMemory;
@@ -74,36 +63,35 @@ export class Answering {
   /** With the first request for a document: the start does not wait for it. */
   private readonly documents = loadOnce(async () => {
     const { PublicDocuments } = await import("../openapi/documents.ts");
-    return new PublicDocuments(this.options.version);
+    return new PublicDocuments(this.parts.version);
   });
 
-  constructor(options: AnsweringOptions, parts: AnsweringParts) {
-    this.options = options;
+  constructor(settings: WorkerSettings, parts: AnsweringParts) {
+    this.settings = settings;
     this.parts = parts;
+    this.trustedProxies = networksOf(settings.trustedProxies);
     this.keyCells = new KeyCells(parts.cells, new SteadyClock({ aheadMs: parts.clockAheadMs ?? 0 }));
-    this.buckets = new Buckets(options, this.keyCells);
+    this.buckets = new Buckets(settings, this.keyCells);
     this.memory = new BatchMemory(parts.worker?.workers);
     this.mx = this.makeMx();
     this.app = this.makeApp();
   }
 
   private makeMx(): MxLookups {
-    const dns = makeResolver(this.options.dnsServers ?? []);
+    const dns = makeResolver(dnsServersOf(this.settings.dnsServers));
     return new MxLookups({ dns, counts: this.mxCounts, elapsed: () => performance.now() });
   }
 
   private makeApp(): App {
-    const { version, mode, dnsExclude } = this.options;
     return new App({
       ...this.parts,
-      version,
-      mode,
+      trustedProxies: this.trustedProxies,
       isDraining: this.isDraining,
       buckets: this.buckets,
       memory: this.memory,
       usage: this.keyCells,
       documents: this.documents,
-      checks: new EmailChecks(this.mx, this.mxCounts, dnsExclude),
+      checks: new EmailChecks(this.mx, this.mxCounts, this.settings.dnsExclude),
       now: Date.now,
       elapsed: () => performance.now(),
       newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),
@@ -111,12 +99,11 @@ export class Answering {
   }
 
   /** Requests under way end as they began; DNS lookups of theirs take 3 s at most. */
-  reload(options: Omit<ReloadableOptions, "logLevel">): void {
-    const { trustedProxies, ...rest } = options;
-    this.options = { ...this.options, ...rest };
-    this.parts = { ...this.parts, trustedProxies };
-    this.buckets.setDefaults(options);
-    this.limit?.change({ most: options.maxConnections, trustedProxies });
+  reload(settings: WorkerSettings): void {
+    this.settings = settings;
+    this.trustedProxies = networksOf(settings.trustedProxies);
+    this.buckets.setDefaults(settings);
+    this.limit?.change({ most: settings.maxConnections, trustedProxies: this.trustedProxies });
     this.mx = this.makeMx();
     this.app = this.makeApp();
   }
@@ -129,7 +116,7 @@ export class Answering {
 
   /** @returns the port. @throws StartError */
   listen(): number {
-    const { host, port, maxConnections } = this.options;
+    const { host, port, maxConnections } = this.settings;
     const { worker, log } = this.parts;
     this.server = listen({
       what: "port",
@@ -145,7 +132,7 @@ export class Answering {
     this.limit = new ConnectionLimit({
       port: this.server.port!, // a TCP listener has one
       most: maxConnections,
-      trustedProxies: this.parts.trustedProxies,
+      trustedProxies: this.trustedProxies,
       onExcess: (closed, most) => log.error("too-many-connections", { ...fields, closed, most }),
       ...worker,
     });
@@ -153,8 +140,8 @@ export class Answering {
   }
 
   get connections(): MetricsSource["connections"] {
-    const { limit, options } = this;
-    return { open: limit?.open, refused: limit?.refused ?? 0, most: limit?.most ?? options.maxConnections };
+    const { limit, settings } = this;
+    return { open: limit?.open, refused: limit?.refused ?? 0, most: limit?.most ?? settings.maxConnections };
   }
 
   /** Answers every request as before, but `/readyz` is 503 and each answer ends its connection. */
@@ -171,7 +158,7 @@ export class Answering {
    */
   async handOver(isLast = false): Promise<void> {
     const { server } = this;
-    const waitMs = isLast && !this.options.drainSeconds ? QUEUE_MS : TURN_AWAY_MS;
+    const waitMs = isLast && this.settings.drainSeconds === 0 ? QUEUE_MS : TURN_AWAY_MS;
     this.endsConnections = true;
     if (server === undefined || !turnAway(server.port!)) return;
     await Bun.sleep(waitMs);

@@ -1,17 +1,18 @@
 // local-serving.ts: a server of one process: the primary answers requests itself.
 
-import { makeCounts } from "../api/counts.ts";
+import type { Settings } from "@inkling/contract";
 import type { CellMemory } from "../limits/cell-memory.ts";
 import { MxCounts } from "../mx/counts.ts";
+import { Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
 import { Answering } from "./answering.ts";
-import type { Change, ReloadableOptions, ServerOptions } from "./options.ts";
+import type { Change, ServerOptions } from "./options.ts";
 import { ReleaseFollower, releaseMessage } from "./release-follower.ts";
 import type { Services } from "./services.ts";
 import type { Serving } from "./serving.ts";
 
 export class LocalServing implements Serving {
-  readonly counts = makeCounts();
+  readonly counts = new Counts();
   readonly workers = { states: new Map([["serving", 1]]), restarts: 0 };
   /** None but this one. */
   readonly processes = { cpuSeconds: 0, residentBytes: 0, logLinesDropped: 0 };
@@ -35,8 +36,8 @@ export class LocalServing implements Serving {
   async listen(services: Services): Promise<number> {
     const { options, memory, counts, log, releases } = this;
     const { keyring, overrides } = services;
-    const { trustedProxies } = options;
-    const parts = { releases, keyring, overrides, cells: memory.cells, counts, trustedProxies, log };
+    const { mode, version } = options;
+    const parts = { mode, version, releases, keyring, overrides, cells: memory.cells, counts, log };
     this.services = services;
     this.answering = new Answering(options, parts);
     this.publish("keys");
@@ -55,8 +56,8 @@ export class LocalServing implements Serving {
     keys.settle(keys.current.change, usage, Date.now());
   }
 
-  reload(options: ReloadableOptions): void {
-    this.answering?.reload(options);
+  reload(settings: Settings): void {
+    this.answering?.reload(settings);
   }
 
   get mx(): MxCounts {

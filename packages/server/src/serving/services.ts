@@ -6,6 +6,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import type { Settings } from "@inkling/contract";
 import { DATA_FOLDER, messageOf, type NamedRelease, replaceFile, serverId } from "@inkling/release-store";
 import { StartError } from "../http/start-error.ts";
 import { KeyInputError } from "../keys/key.ts";
@@ -147,7 +148,7 @@ export function serviceClosers(services: Services, log: Log): Closers {
 }
 
 async function openReleases(
-  { dataDir, mode, workers = 1, workerEnvironment = {} }: ServerOptions,
+  { dataDir, mode, workers, workerEnvironment = {} }: ServerOptions,
   { log, closers, onChange }: ServiceParts,
 ): Promise<Releases> {
   const releases = new Releases({
@@ -168,7 +169,7 @@ async function openReleases(
 }
 
 async function startKeyLoader(
-  { adoptKey: chosen, dataDir, maxStaleSeconds = 0, checkMs }: ServerOptions,
+  { apiKey: chosen, dataDir, maxStale, checkMs }: ServerOptions,
   { store, keyring, keys, leases, guard }: Pick<Services, "store" | "keyring" | "keys" | "leases" | "guard">,
   { log, closers, onChange }: ServiceParts,
 ): Promise<KeyLoader> {
@@ -218,9 +219,9 @@ async function startKeyLoader(
       onChange("keys");
     },
     ...(checkMs !== undefined && { refreshMs: checkMs }),
-    ...(maxStaleSeconds > 0 && { maxStaleMs: maxStaleSeconds * 1_000 }),
+    ...(maxStale > 0 && { maxStaleMs: maxStale * 1_000 }),
     onStale: (isStale) => {
-      if (isStale) log.error("keys-stale", { seconds: maxStaleSeconds, effect: "every key is refused" });
+      if (isStale) log.error("keys-stale", { seconds: maxStale, effect: "every key is refused" });
       else log.info("keys-fresh");
       onChange("keys");
     },
@@ -244,7 +245,7 @@ async function replaceLeases({ leases, keys }: Pick<Services, "leases" | "keys">
 /** Other limits of keys that have none of their own. */
 export async function changeDefaults(
   services: Pick<Services, "leases" | "keys">,
-  { rate, burst }: Pick<ServerOptions, "rate" | "burst">,
+  { rate, burst }: Pick<Settings, "rate" | "burst">,
 ): Promise<void> {
   if (services.leases === undefined) return;
   services.leases.defaults = { rate, burst };
@@ -282,7 +283,7 @@ function startLeases(
 }
 
 /** The same after a restart; another for each server, where several share a data folder. */
-function hostId({ dataDir, port }: ServerOptions): string {
+function hostId({ dataDir, port }: Pick<Settings, "dataDir" | "port">): string {
   try {
     return `${serverId(dataDir)}@${hostname()}:${port}`;
   } catch {
@@ -311,7 +312,7 @@ function writeHosts(path: string, hosts: number, log: Log): void {
 
 /** Logs when usage can no longer be stored, and when it can again; after too long this server is not ready. */
 function watchUsage(
-  { maxUnstoredSeconds = 0 }: ServerOptions,
+  { maxUnstoredSeconds }: Pick<Settings, "maxUnstoredSeconds">,
   keyring: Keyring,
   { log, onChange }: ServiceParts,
 ): (state: UsageState) => void {

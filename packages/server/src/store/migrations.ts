@@ -11,6 +11,9 @@ import type { SQL, TransactionSQL } from "bun";
 import type { Database } from "./database.ts";
 import { StoreError } from "./error.ts";
 
+/** In a statement: the time of the migration, in epoch ms. */
+const NOW = ":now";
+
 interface Migration {
   readonly id: number;
   readonly name: string;
@@ -150,6 +153,24 @@ export const MIGRATIONS: readonly Migration[] = [
     // NULL in entries of before, whose way nobody wrote down.
     statements: ["ALTER TABLE inkling_audit ADD COLUMN way TEXT"],
   },
+  {
+    id: 8,
+    name: "overrides force flags only",
+    // An override could mute a feed. Those that applied end here, with an entry each in the audit trail, which keeps their
+    // text. Their rows remain, and no query of this version reads them (`forcesFlag` in overrides.ts): a server of an
+    // older version may add such rows until it is upgraded.
+    statements: [
+      `UPDATE inkling_override_stamp SET stamp = stamp || '-8'
+        WHERE EXISTS (SELECT 1 FROM inkling_overrides WHERE effect = 'mute' AND removed_at IS NULL)`,
+      `INSERT INTO inkling_audit (sequence, at, actor, action, subject, was)
+        SELECT (SELECT COALESCE(MAX(sequence), 0) FROM inkling_audit) + ROW_NUMBER() OVER (ORDER BY o.created_at, o.id),
+          ${NOW}, 'inkling', 'override-removed', o.id,
+          (SELECT a.became FROM inkling_audit a WHERE a.subject = o.id AND a.became IS NOT NULL
+            ORDER BY a.sequence DESC LIMIT 1)
+        FROM inkling_overrides o WHERE o.effect = 'mute' AND o.removed_at IS NULL`,
+      `UPDATE inkling_overrides SET removed_at = ${NOW} WHERE effect = 'mute' AND removed_at IS NULL`,
+    ],
+  },
 ];
 
 /** Any number, the same in every process: what they agree to lock while migrating. */
@@ -181,7 +202,7 @@ export async function migrate(
 }
 
 async function apply(tx: TransactionSQL, { id, name, statements }: Migration, now: number): Promise<void> {
-  for (const statement of statements) await tx.unsafe(statement);
+  for (const statement of statements) await tx.unsafe(statement.replaceAll(NOW, String(now)));
   await tx`INSERT INTO inkling_migrations (id, name, applied_at) VALUES (${id}, ${name}, ${now})`;
 }
 

@@ -169,11 +169,20 @@ export class OverrideStore {
   async list({ limit, cursor }: PageRequest, ended: boolean): Promise<Page<Override>> {
     const now = this.tables.now();
     const rows: OverrideRow[] = await this.tables.read(
-      (sql) => sql`SELECT ${columns(sql)} FROM inkling_overrides o WHERE ${OVERRIDE_PAGES.after(sql, cursor)}
+      (sql) => sql`SELECT ${columns(sql)} FROM inkling_overrides o
+        WHERE ${forcesFlag(sql)} AND ${OVERRIDE_PAGES.after(sql, cursor)}
         AND ${ended ? sql`1 = 1` : sql`removed_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`}
         ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`,
     );
     return OVERRIDE_PAGES.page(rows.map(overrideFromRow), limit);
+  }
+
+  /** How many rows have an effect of an older version, which muted a feed: they no longer apply. */
+  async countDropped(): Promise<number> {
+    const rows: { count: number | string }[] = await this.tables.read(
+      (sql) => sql`SELECT COUNT(*) AS count FROM inkling_overrides o WHERE NOT (${forcesFlag(sql)})`,
+    );
+    return Number(rows[0]?.count);
   }
 
   /** The audit trail, newest first. */
@@ -206,12 +215,13 @@ export class OverrideStore {
   private async readInForce(sql: SQL): Promise<Override[]> {
     const now = this.tables.now();
     const rows: OverrideRow[] = await sql`SELECT ${columns(sql)} FROM inkling_overrides o
-      WHERE removed_at IS NULL AND (expires_at IS NULL OR expires_at > ${now}) ORDER BY created_at, id`;
+      WHERE ${forcesFlag(sql)} AND removed_at IS NULL AND (expires_at IS NULL OR expires_at > ${now}) ORDER BY created_at, id`;
     return rows.map(overrideFromRow);
   }
 
   private async findIn(sql: SQL, id: string): Promise<Override | undefined> {
-    const rows: OverrideRow[] = await sql`SELECT ${columns(sql)} FROM inkling_overrides o WHERE id = ${id}`;
+    const rows: OverrideRow[] = await sql`SELECT ${columns(sql)} FROM inkling_overrides o
+      WHERE ${forcesFlag(sql)} AND id = ${id}`;
     return rows[0] && overrideFromRow(rows[0]);
   }
 
@@ -263,6 +273,9 @@ function merged(
   const override = Object.freeze({ ...before, note, expiresAt });
   return { override, outcome: earlier === "added" ? "added" : "changed" };
 }
+
+/** Rows of an older version may mute a feed instead: migration 8 ended them. */
+const forcesFlag = (sql: SQL) => sql`o.effect <> 'mute'`;
 
 function columns(sql: SQL) {
   return sql.unsafe(

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { Log, type LogLevel, scrub } from "./log.ts";
+import type { LogLevel } from "@inkling/contract";
+import { Log, scrub } from "./log.ts";
 
 function setUp(level: LogLevel) {
   const lines: string[] = [];

@@ -5,8 +5,7 @@
 // note A line has the route's template, never the value, the query, a key's token or an email address.
 //      Access lines are buffered for up to 200 ms: one write for many requests. Other lines are written at once.
 
-export const LOG_LEVELS = ["error", "info", "access"] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+import type { LogLevel } from "@inkling/contract";
 
 interface LogOptions {
   readonly level: LogLevel;

@@ -306,7 +306,7 @@ export const DEFINITIONS: Readonly<Record<string, Definition>> = {
     "Open connections to the API; absent where the system does not report them.",
     ({ connections }) => connections.open,
   ),
-  inkling_connections_most: single(
+  inkling_connections_limit: single(
     "Open connections beyond this are closed.",
     ({ connections }) => connections.most,
   ),

@@ -21,7 +21,7 @@ async function loadData(signal: AbortSignal) {
 }
 
 /** The page is out of date. */
-const OUTDATED = ["STALE_FORM", "RELEASE_NOT_FOUND"];
+const OUTDATED = ["RELEASE_CONFLICT", "RELEASE_NOT_FOUND"];
 
 export function DataPage({ onRelease }: PageProps) {
   const data = useLoad(loadData, []);

@@ -15,8 +15,8 @@ export const ValueProblemCard = ({ value, problem }: { value: string; problem: V
 
 const EFFECTS: Readonly<Record<string, string>> = { fills: "fills in", label: "label only" };
 
-function effectOf({ effect, flags = [], members = [], mutes, did_you_mean, why }: Evidence) {
-  const text = [EFFECTS[effect] ?? effect, [...flags.map(flagName), ...members].join(", "), mutes];
+function effectOf({ effect, flags = [], members = [], did_you_mean, why }: Evidence) {
+  const text = [EFFECTS[effect] ?? effect, [...flags.map(flagName), ...members].join(", ")];
   return (
     <TwoLines below={did_you_mean ? `did they mean ${did_you_mean}?` : why?.replaceAll("_", " ")}>
       {text.filter(Boolean).join(" ")}

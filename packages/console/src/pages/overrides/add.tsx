@@ -1,28 +1,23 @@
 // add.tsx: a form that adds an override.
 
 import { REPUTATION_FLAGS } from "@inkling/contract";
-import { useState } from "preact/hooks";
 import { ApiError, api, UserError } from "../../api.ts";
 import { Card } from "../../components/basics.tsx";
 import { ExpiryField, expiryOf, Field, Form, Select, TextField, textOf } from "../../components/form.tsx";
 import { flagName } from "../../format.ts";
 import { notify } from "../../hooks.ts";
 
-const MUTE = "mute";
-const FIRST = "is_abuser=false";
-const VERDICTS = [
-  ...[...REPUTATION_FLAGS, "disposable"].flatMap((flag) => [
-    [`${flag}=false`, `${flagName(flag)}: no`] as const,
-    [`${flag}=true`, `${flagName(flag)}: yes`] as const,
-  ]),
-  [MUTE, "ignore one feed"] as const,
-];
+const VERDICTS = [...REPUTATION_FLAGS, "disposable"].flatMap((flag) => [
+  [`${flag}=false`, `${flagName(flag)}: no`] as const,
+  [`${flag}=true`, `${flagName(flag)}: yes`] as const,
+]);
 
 function bodyOf(values: FormData) {
   const [flag, verdict] = textOf(values, "verdict").split("=");
   return {
     value: textOf(values, "value"),
-    ...(flag === MUTE ? { mute: textOf(values, "feed") } : { flag, verdict: verdict === "true" }),
+    flag,
+    verdict: verdict === "true",
     note: textOf(values, "note"),
     ...expiryOf(values),
     ...(values.has("force") ? { force: true } : {}),
@@ -38,14 +33,12 @@ function adviseForce(error: unknown): never {
 }
 
 export function AddCard({ reload }: { reload: () => void }) {
-  const [verdict, setVerdict] = useState(FIRST);
   const submit = async (values: FormData, form: HTMLFormElement) => {
     const request = { method: "POST", body: bodyOf(values) } as const;
     const { outcome } = await api<{ outcome: string }>("overrides", request).catch(adviseForce);
     const isNew = outcome !== "unchanged";
     notify(isNew ? "Override added. All servers apply it within a second." : "This override exists already.");
     form.reset();
-    setVerdict(FIRST);
     reload();
   };
   const value = { name: "value", placeholder: "203.0.113.9, 203.0.113.0/24, example.com", required: true };
@@ -58,9 +51,8 @@ export function AddCard({ reload }: { reload: () => void }) {
           {...value}
         />
         <Field label="Verdict">
-          <Select name="verdict" options={VERDICTS} value={verdict} onChoose={setVerdict} />
+          <Select name="verdict" options={VERDICTS} />
         </Field>
-        {verdict === MUTE && <TextField label="Feed" name="feed" required placeholder="id of the feed" />}
         <TextField label="Reason" name="note" required maxLength={500} />
         <ExpiryField />
         <label class="inline">

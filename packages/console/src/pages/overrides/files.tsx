@@ -25,11 +25,10 @@ export function FilesCard({ reload }: { reload: () => void }) {
   const [start, isBusy] = useAction();
   const submit = async (values: FormData, form: HTMLFormElement) => {
     const imported = await importFile(values.get("file") as File);
-    const { added, changed, unchanged, expired, warnings } = imported;
+    const { added, changed, unchanged, expired } = imported;
     notify(
       `${added} added, ${changed} changed, ${unchanged} unchanged${expired ? `, ${expired} expired` : ""}.`,
     );
-    for (const warning of warnings) notify(warning, "bad");
     form.reset();
     reload();
   };

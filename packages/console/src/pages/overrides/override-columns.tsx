@@ -23,12 +23,9 @@ const valueCell = ({ value, kind }: Override) => (
   </TwoLines>
 );
 
-function verdictOf({ mute, flag, verdict }: Override) {
-  if (mute) return `mutes ${mute}`;
-  return (
-    <Badge kind={verdict ? "bad" : "good"}>{`${flagName(flag ?? "")}: ${verdict ? "yes" : "no"}`}</Badge>
-  );
-}
+const verdictOf = ({ flag, verdict }: Override) => (
+  <Badge kind={verdict ? "bad" : "good"}>{`${flagName(flag)}: ${verdict ? "yes" : "no"}`}</Badge>
+);
 
 const reasonOf = ({ note, author, created_at }: Override) => (
   <TwoLines below={[author, ", ", <RelativeTime key="at" iso={created_at} />]}>{note}</TwoLines>

@@ -39,8 +39,8 @@ export function OverridesPage() {
 function ListCard({ overrides, reload }: { overrides: readonly Override[]; reload: () => void }) {
   const [search, setSearch] = useState("");
   const text = search.trim().toLowerCase();
-  const found = overrides.filter(({ value, note, author, flag, mute }) =>
-    [value, note, author, flag, mute].some((part) => part?.toLowerCase().includes(text)),
+  const found = overrides.filter(({ value, note, author, flag }) =>
+    [value, note, author, flag].some((part) => part.toLowerCase().includes(text)),
   );
   const follow = (event: { currentTarget: HTMLInputElement }) => setSearch(event.currentTarget.value);
   return (

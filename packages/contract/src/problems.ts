@@ -1,0 +1,368 @@
+// problems.ts: every error code: of the public API, of the admin API, and of clients that cannot reach either.
+//
+// The server's problem documents (RFC 9457), the error types and hints of both SDKs and the tables of docs/errors.md
+// derive from these rows. A code never changes its meaning or its status; new codes may come.
+
+export interface ProblemRow {
+  readonly status: number;
+  readonly title: string;
+  /** For the caller, unless the server has something more specific to say. It never quotes the request. */
+  readonly detail: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+interface Hint {
+  /** What the application that uses a client can do. */
+  readonly hint: string;
+  /** The same for Python, if its options have other names. */
+  readonly pythonHint?: string;
+}
+
+interface ClientProblemRow extends Hint {
+  /** False: the Python client never raises it. */
+  readonly isPython?: boolean;
+}
+
+const CHALLENGE = 'Bearer realm="inkling"';
+const INVALID_TOKEN = { "WWW-Authenticate": `${CHALLENGE}, error="invalid_token"` };
+export const INSUFFICIENT_SCOPE = `${CHALLENGE}, error="insufficient_scope"`;
+
+/** Of the public API. */
+export const PROBLEMS = {
+  PATH_INVALID: {
+    status: 400,
+    title: "The path cannot be read",
+    detail: "The last part of the path is not UTF-8 text in percent-encoding (RFC 3986).",
+    hint: "send the value as it is: this client escapes it",
+  },
+  PARAMETER_INVALID: {
+    status: 400,
+    title: "Parameter not allowed",
+    detail: "This request takes no query parameters.",
+    hint: "this server does not offer what was asked for: look at its version",
+  },
+  IP_ADDRESS_INVALID: {
+    status: 400,
+    title: "Not an IP address",
+    detail:
+      "Send one IPv4 address as a dotted quad, one IPv6 address, or `me`: no port, prefix, zone or brackets, and no leading zeros.",
+    hint: "send one IPv4 or IPv6 address without port, prefix, zone or brackets",
+  },
+  IP_ADDRESS_RESERVED: {
+    status: 400,
+    title: "Not a public IP address",
+    detail: "This address is reserved for special use: no visitor from the internet has it.",
+    hint: "no visitor from the internet has this address: behind a proxy set `trustProxy`; on your own machine set `loopback`",
+    pythonHint:
+      "no visitor from the internet has this address: behind a proxy, take the visitor's from its header",
+  },
+  HOST_INVALID: {
+    status: 400,
+    title: "The Host header cannot be read",
+    detail: "Send one `Host` header: a host name or an IP address, with a port where there is one.",
+    headers: { Connection: "close" }, // a proxy in front may read the next request on it differently
+    hint: "something between here and the server changes the Host header; look at `url`",
+  },
+  BATCH_INVALID: {
+    status: 400,
+    title: "The batch cannot be read",
+    detail:
+      'Send `{"values":["…","…"]}`, or with `Content-Type: application/x-ndjson` one JSON string a line.',
+    hint: "the server does not understand this client: look at their versions",
+  },
+  VALUE_INVALID: {
+    status: 400,
+    title: "Not a value that can be looked up",
+    detail: "A value is a JSON string.",
+    hint: "a value must be a text of at most 64 KiB",
+  },
+  KEY_MISSING: {
+    status: 401,
+    title: "No API key",
+    detail: "Send your key as `Authorization: Bearer ink_live_…`.",
+    headers: { "WWW-Authenticate": CHALLENGE },
+    hint: "something between here and the server removes the Authorization header; with `key: null` it has to add it",
+    pythonHint:
+      "something between here and the server removes the Authorization header; with `key=None` it has to add it",
+  },
+  KEY_INVALID: {
+    status: 401,
+    title: "Unknown API key",
+    detail: "This is not a key of this server, or it was revoked.",
+    headers: INVALID_TOKEN,
+    hint: "compare the key with `inkling keys list` on the server",
+  },
+  KEY_EXPIRED: {
+    status: 401,
+    title: "Expired API key",
+    detail: "This key was valid once. Ask the operator of this server for a new one.",
+    headers: INVALID_TOKEN,
+    hint: "make a new key with `inkling keys create`, or `inkling keys rotate` before the next one expires",
+  },
+  SCOPE_REQUIRED: {
+    status: 403,
+    title: "The key does not allow this lookup",
+    detail: "This key has other scopes.",
+    headers: { "WWW-Authenticate": INSUFFICIENT_SCOPE },
+    hint: "make a key with this scope: `inkling keys create --scopes geolocate,reputation,email`",
+  },
+  SOURCE_NOT_ALLOWED: {
+    status: 403,
+    title: "The key may not be used from here",
+    detail:
+      "This key only works from the networks that it is bound to, and this request came from another. If there is a proxy in front of this server, the operator has to list it as trusted.",
+    hint: "the key is bound to networks: `inkling keys list` on the server shows them",
+  },
+  CALLER_UNKNOWN: {
+    status: 403,
+    title: "The caller's address is not known",
+    detail:
+      "This key only works from the networks that it is bound to, and the trusted proxy that sent this request does not name the caller. Have the proxy send `X-Forwarded-For`, or remove it from INKLING_TRUSTED_PROXIES.",
+    hint: "the key is bound to networks, and the proxy in front of the server sends no X-Forwarded-For: configure it to",
+  },
+  VISITOR_DENIED: {
+    status: 403,
+    title: "Visitor denied",
+    detail: "The visitor's address has a flag that `deny` names: `Inkling-Flags` has its flags.",
+    hint: "`deny` of /v1/forward-auth names a flag of this visitor",
+  },
+  PATH_NOT_FOUND: {
+    status: 404,
+    title: "No such path",
+    detail: "There is nothing at this path. A slash inside a value is written %2F.",
+    hint: "is `url` the address of the server, without a path of the API?",
+  },
+  IP_ADDRESS_NOT_FOUND: {
+    status: 404,
+    title: "Unknown location",
+    detail: "This is a public address, but the data has no location for it.",
+    hint: "no data has a place for this address",
+  },
+  METHOD_NOT_ALLOWED: {
+    status: 405,
+    title: "Method not allowed",
+    detail: "This path does not have this method: `Allow` names those that it has.",
+    headers: { Allow: "GET, HEAD" },
+    hint: "the server is older than this client, or something in between refuses POST",
+  },
+  CONTENT_TOO_LARGE: {
+    status: 413,
+    title: "Request body too large",
+    detail: "The body is larger than this path takes.",
+    hint: "ask about fewer values in one request",
+  },
+  CONTENT_TYPE_INVALID: {
+    status: 415,
+    title: "Content type not supported",
+    detail: "Send `Content-Type: application/json` or `Content-Type: application/x-ndjson`, in UTF-8.",
+    hint: "the server does not understand this client: look at their versions",
+  },
+  SANDBOX_VALUE_REQUIRED: {
+    status: 422,
+    title: "A sandbox key was asked about a real value",
+    detail:
+      "Sandbox keys (`ink_test_…`) answer about the values of docs/sandbox.md alone, and know nothing about real visitors. Use a key that begins with `ink_live_`.",
+    hint: "a sandbox key (ink_test_…) is in use: configure one that begins with ink_live_",
+  },
+  RATE_LIMITED: {
+    status: 429,
+    title: "Too many requests",
+    detail: "This key has used up its rate for now.",
+    headers: { "Retry-After": "1" },
+    hint: "ask more slowly, or give the key a higher rate: `inkling keys create --rate`",
+  },
+  TOO_MANY_STREAMS: {
+    status: 429,
+    title: "Too many open streams",
+    detail:
+      "This key has as many NDJSON streams open as it may have now. Send more values in each, or end some.",
+    headers: { "Retry-After": "5" },
+    hint: "send more values in each stream, or end some",
+  },
+  QUOTA_EXCEEDED: {
+    status: 429,
+    title: "Daily quota used up",
+    detail: "This key has used up its lookups for today (UTC).",
+    headers: { "Retry-After": "3600" },
+    hint: "wait until midnight UTC, or give the key a higher quota",
+  },
+  INTERNAL: {
+    status: 500,
+    title: "Internal error",
+    detail: "This is our fault. The operator finds the cause in the log under the request_id.",
+    hint: "the server's log holds the cause under the request's id",
+  },
+  DATA_NOT_LOADED: {
+    status: 503,
+    title: "Data not loaded",
+    detail: "The server has no data yet for this lookup, and does not guess.",
+    headers: { "Retry-After": "10" },
+    hint: "run `inkling data update` on the server; `inkling data status` says what is missing",
+  },
+  KEYS_NOT_LOADED: {
+    status: 503,
+    title: "Keys not loaded",
+    detail:
+      "The server has not reached its database since it started, so it cannot tell whether this key is valid.",
+    headers: { "Retry-After": "5" },
+    hint: "the server has not reached its database since it started: run `inkling doctor` there",
+  },
+} as const satisfies Record<string, ProblemRow & Hint>;
+
+const ADMIN_CHALLENGE = 'Bearer realm="inkling admin"';
+const INVALID_ADMIN_TOKEN = { "WWW-Authenticate": `${ADMIN_CHALLENGE}, error="invalid_token"` };
+
+/** Of the admin API. */
+export const ADMIN_PROBLEMS = {
+  BODY_INVALID: {
+    status: 400,
+    title: "Invalid request body",
+    detail: "The body is not JSON in UTF-8.",
+  },
+  QUERY_INVALID: {
+    status: 400,
+    title: "Invalid query parameter",
+    detail: "This request takes no query parameters.",
+  },
+  AUTHOR_INVALID: {
+    status: 400,
+    title: "Invalid author",
+    detail: "`Inkling-Author` holds 1 to 100 printable characters.",
+  },
+  IDEMPOTENCY_KEY_INVALID: {
+    status: 400,
+    title: "Invalid Idempotency-Key",
+    detail: "`Idempotency-Key` holds 1 to 200 printable characters without spaces, new for each request.",
+  },
+  TOKEN_MISSING: {
+    status: 401,
+    title: "No admin token",
+    detail: "Send the admin token as `Authorization: Bearer ink_admin_…`.",
+    headers: { "WWW-Authenticate": ADMIN_CHALLENGE },
+  },
+  TOKEN_INVALID: {
+    status: 401,
+    title: "Unknown admin token",
+    detail: "This is not the admin token of this server; `inkling admin token rotate` makes a new one.",
+    headers: INVALID_ADMIN_TOKEN,
+  },
+  SESSION_ENDED: {
+    status: 401,
+    title: "Session ended",
+    detail: "The session expired, or ended with its token or with the server. Log in again.",
+    headers: INVALID_ADMIN_TOKEN,
+  },
+  TOKEN_REQUIRED: {
+    status: 403,
+    title: "Admin token required",
+    detail: "The admin API takes the admin token, `ink_admin_…`, not an API key.",
+    headers: { "WWW-Authenticate": `${ADMIN_CHALLENGE}, error="insufficient_scope"` },
+  },
+  CSRF_REJECTED: {
+    status: 403,
+    title: "Request not from the console",
+    detail:
+      "With a cookie, a request needs the header `Inkling-Console` with the session's secret, sent by a page of this listener.",
+  },
+  PATH_NOT_FOUND: { ...PROBLEMS.PATH_NOT_FOUND, detail: "The admin API has no such path." },
+  OVERRIDE_NOT_FOUND: { status: 404, title: "No such override", detail: "No override has this id." },
+  KEY_NOT_FOUND: { status: 404, title: "No such key", detail: "No key has this id." },
+  RELEASE_NOT_FOUND: {
+    status: 404,
+    title: "No such release",
+    detail: "No release of this name is kept; the newest five are.",
+  },
+  METHOD_NOT_ALLOWED: {
+    ...PROBLEMS.METHOD_NOT_ALLOWED,
+    detail: "`Allow` lists the methods of this path.",
+  },
+  KEY_REVOKED: {
+    status: 409,
+    title: "Key is revoked",
+    detail: "A revoked key cannot be changed or restored; make another one.",
+  },
+  RELEASE_CONFLICT: {
+    status: 409,
+    title: "Another release is in use",
+    detail: "Read the current state, then decide again. Nothing was changed.",
+  },
+  ACTION_REFUSED: { status: 409, title: "Action not possible now", detail: "Nothing was changed." },
+  OVERRIDE_CONTRADICTS: {
+    status: 409,
+    title: "Contradicts another override",
+    detail: "Remove the other override first.",
+  },
+  OVERRIDES_FULL: {
+    status: 409,
+    title: "Too many overrides",
+    detail: "No more overrides can be in force.",
+  },
+  BODY_TOO_LARGE: {
+    status: 413,
+    title: "Request body too large",
+    detail: "The body is larger than this path takes.",
+  },
+  HOST_REFUSED: {
+    status: 421,
+    title: "Host name not allowed",
+    detail:
+      "The admin listener answers to addresses, localhost, names without a dot, and those in INKLING_ADMIN_NAMES.",
+  },
+  OVERRIDE_TOO_WIDE: {
+    status: 422,
+    title: "Override is very wide",
+    detail: 'Send `"force": true` to confirm it.',
+  },
+  ADMIN_INTERNAL: {
+    status: 500,
+    title: "Internal error",
+    detail: "This is a fault of the server. The log has the cause under the request_id.",
+  },
+  NO_RELEASE: {
+    status: 503,
+    title: "No data loaded",
+    detail: "The server has no release of data yet.",
+    headers: { "Retry-After": "10" },
+  },
+  DATABASE_AWAY: {
+    status: 503,
+    title: "Database unreachable",
+    detail: "The database is unreachable; as far as this server knows, nothing was changed. Try again.",
+    headers: { "Retry-After": "5" },
+  },
+} as const satisfies Record<string, ProblemRow>;
+
+/** Of the clients: no server answered these. */
+export const CLIENT_PROBLEMS = {
+  CONNECTION_FAILED: {
+    hint: "is the server running, and is `url` its address (in a browser: of the page's own origin)? `cause` holds the runtime's own error",
+    pythonHint: "is the server running, and is `url` its address? `__cause__` holds the error behind it",
+  },
+  TIMED_OUT: {
+    hint: "raise `timeoutMs`, or look at the server's load",
+    pythonHint: "raise `timeout`, or look at the server's load",
+  },
+  ANSWER_UNREADABLE: {
+    hint: "what answered is not Inkling: look at `url`, and at the proxy in front of the server",
+  },
+  DATA_INCOMPLETE: {
+    hint: "`require` names it: run `inkling data update` on the server; `inkling data status` names the missing feeds, and `inkling feeds disable ID` does without one",
+  },
+  ADDRESS_UNKNOWN: {
+    hint: "this runtime does not tell the visitor's address, or a proxy passed on something else: set `address`",
+    isPython: false,
+  },
+  CLOSED: {
+    hint: "`close()` was called: create another instance for further lookups",
+    isPython: false,
+  },
+} as const satisfies Record<string, ClientProblemRow>;
+
+export type ProblemCode = keyof typeof PROBLEMS;
+export type AdminProblemCode = keyof typeof ADMIN_PROBLEMS;
+
+function codesOf<Code extends string>(rows: Readonly<Record<Code, unknown>>): readonly Code[] {
+  return Object.keys(rows) as Code[]; // Object.keys has the type of no object's keys
+}
+export const PROBLEM_CODES = codesOf(PROBLEMS);
+export const ADMIN_PROBLEM_CODES = codesOf(ADMIN_PROBLEMS);

@@ -1,0 +1,320 @@
+// settings.ts: every setting, one row each, and what derives from the rows: its names, its type, and who reads it.
+//
+// A new row is at once a flag of the commands whose processes read it, an INKLING_* variable, a line of inkling.toml, a
+// line of `inkling config` and of docs/configuration.md (`npm run generate`), and a member of Settings, which every part
+// receives.
+
+export const LOG_LEVELS = ["error", "info", "access"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** What the value of each type is once it was read. Plain values only: settings are a message between processes. */
+export interface SettingValues {
+  readonly "yes or no": boolean;
+  readonly host: string;
+  readonly "host names": readonly string[];
+  readonly folder: string;
+  readonly file: string;
+  /** A folder, or a base URL. */
+  readonly mirror: string;
+  readonly channel: string;
+  readonly "channel keys": readonly string[];
+  readonly "database url": string;
+  readonly "api key": string;
+  readonly "account id": string;
+  readonly "publisher key": string;
+  /** In canonical form: "10.0.0.0/8", "192.0.2.1/32". */
+  readonly networks: readonly string[];
+  readonly domains: readonly string[];
+  /** "192.0.2.53", "[2001:db8::53]:5353" */
+  readonly "dns servers": readonly string[];
+  readonly "log level": LogLevel;
+}
+
+interface WholeNumber {
+  readonly min: number;
+  readonly max: number;
+}
+
+export type SettingType = keyof SettingValues | WholeNumber;
+
+/**
+ * The processes that read a setting. A primary and its workers are those of `serve` and `up`, which also build. A worker
+ * receives only the settings that it reads.
+ */
+export type SettingReader = "primary" | "worker" | "builder" | "follower" | "publisher";
+
+export interface SettingRow {
+  readonly type: SettingType;
+  /** As it would stand in inkling.toml. */
+  readonly default?: string | number | boolean | readonly string[];
+  /** What applies if it is not set, in words. */
+  readonly unset?: string;
+  /** It has a value even if it is not set: cli/src/config/settings.ts computes it. */
+  readonly computed?: true;
+  /** Shown by --help and in the example file. */
+  readonly help: string;
+  /** Markdown for docs/configuration.md, if it has more to say than `help`. */
+  readonly docs?: string;
+  /** Never printed in full, and no flag: other users of a machine see command lines. */
+  readonly secret?: true;
+  /** A running server or builder takes a change over at SIGHUP. */
+  readonly reloadable?: true;
+  readonly readBy: readonly SettingReader[];
+}
+
+export const SETTINGS = {
+  host: {
+    type: "host",
+    default: "127.0.0.1",
+    help: "address that the API listens on; 0.0.0.0 for every network",
+    docs: "Address of the API listener; `0.0.0.0` for every network, `::` for IPv6 as well.",
+    readBy: ["primary", "worker"],
+  },
+  port: {
+    type: { min: 1, max: 65_535 },
+    default: 8080,
+    help: "port of the API",
+    docs: "Port of the API listener.",
+    readBy: ["primary", "worker"],
+  },
+  adminHost: {
+    type: "host",
+    default: "127.0.0.1",
+    help: "address of the admin listener (metrics, admin API); keep it off public networks",
+    docs: "Address of the admin listener: `/metrics` (without a key), admin API, console. Keep it off public networks.",
+    readBy: ["primary"],
+  },
+  adminPort: {
+    type: { min: 1, max: 65_535 },
+    default: 8081,
+    help: "port of the admin listener",
+    readBy: ["primary"],
+  },
+  adminNames: {
+    type: "host names",
+    default: [],
+    help: "host names of the admin listener behind a proxy, separated by commas; addresses, localhost and names without a dot need none",
+    docs: "Host names of the admin listener behind a proxy, comma-separated (a list in the file): `inkling.example`, `inkling.example:8443`. Addresses, `localhost` and names without a dot need none.",
+    readBy: ["primary"],
+  },
+  dataDir: {
+    type: "folder",
+    default: "./data",
+    help: "folder of feeds, segments, releases and the SQLite database",
+    readBy: ["primary", "worker", "builder", "follower", "publisher"],
+  },
+  mirror: {
+    type: "mirror",
+    help: "folder with one file per feed, named <feed id>.<anything>, or base URL (docs/feeds.md): the only source of feeds when set",
+    docs: "Only source of feeds when set: a folder or base URL ([feeds.md](feeds.md#where-copies-come-from)), without `?` and `#`.",
+    reloadable: true,
+    readBy: ["builder"],
+  },
+  offline: {
+    type: "yes or no",
+    default: false,
+    help: "never fetch from publishers; mirror, last good copies and seeds only",
+    docs: "`1`: never fetch from publishers.",
+    reloadable: true,
+    readBy: ["builder"],
+  },
+  channel: {
+    type: "channel",
+    help: "releases come from here, and are not built: folder, http(s)://host/path or s3://bucket/prefix, with #name for another channel than stable",
+    docs: "Where releases come from, or are published: a folder, `http(s)://…` or `s3://bucket/prefix` ([cluster.md](cluster.md)).",
+    readBy: ["follower", "publisher"],
+  },
+  channelKey: {
+    type: "channel keys",
+    default: [],
+    help: "public keys that may sign the channel, separated by commas",
+    docs: "Public keys that may sign the channel, comma-separated (a list in the file).",
+    readBy: ["follower"],
+  },
+  channelSigningKey: {
+    type: "file",
+    help: "file with the private key of the channel, for the host that publishes",
+    docs: "File with the channel's private key, on the host that publishes.",
+    readBy: ["publisher"],
+  },
+  databaseUrl: {
+    type: "database url",
+    unset: "inkling.db in the data folder",
+    computed: true,
+    help: "sqlite://file or postgres://user:password@host/name",
+    docs: "Store of keys, usage and overrides: `sqlite://FILE` or `postgres://USER:PASSWORD@HOST/NAME`; over a network with `?sslmode=verify-full&sslrootcert=FILE`.",
+    secret: true,
+    readBy: ["primary"],
+  },
+  apiKey: {
+    type: "api key",
+    help: "a key of your choosing, in the key format, created at start",
+    docs: "A key made by `inkling keys create`, here or elsewhere; created at start if it does not exist.",
+    secret: true,
+    readBy: ["primary"],
+  },
+  maxmindAccountId: {
+    type: "account id",
+    help: "number of your MaxMind account, for the feeds geolite2-city, geoip2-city and geoip2-anonymous-ip",
+    docs: "MaxMind account number, for `geolite2-city`, `geoip2-city` and `geoip2-anonymous-ip` ([feeds](feeds.md#optional-feeds)).",
+    secret: true,
+    reloadable: true,
+    readBy: ["builder"],
+  },
+  maxmindLicenseKey: {
+    type: "publisher key",
+    help: "license key of that account",
+    secret: true,
+    reloadable: true,
+    readBy: ["builder"],
+  },
+  abuseipdbKey: {
+    type: "publisher key",
+    help: "API key of your AbuseIPDB account, for the feed abuseipdb",
+    docs: "AbuseIPDB API key, for `abuseipdb`.",
+    secret: true,
+    reloadable: true,
+    readBy: ["builder"],
+  },
+  ip2locationToken: {
+    type: "publisher key",
+    help: "download token of your IP2Location LITE account, for the feed ip2proxy-lite",
+    docs: "IP2Location LITE download token, for `ip2proxy-lite`.",
+    secret: true,
+    reloadable: true,
+    readBy: ["builder"],
+  },
+  ipinfoToken: {
+    type: "publisher key",
+    help: "token of your IPinfo account, for the feed ipinfo-lite",
+    docs: "IPinfo token, for `ipinfo-lite`.",
+    secret: true,
+    reloadable: true,
+    readBy: ["builder"],
+  },
+  rate: {
+    type: { min: 0, max: 1_000_000_000 },
+    default: 1000,
+    help: "lookups per second and key; 0 = no limit",
+    docs: "Lookups per second and key; `0` = no limit.",
+    reloadable: true,
+    readBy: ["primary", "worker"],
+  },
+  burst: {
+    type: { min: 1, max: 1_000_000_000 },
+    default: 2000,
+    help: "lookups at once and key",
+    reloadable: true,
+    readBy: ["primary", "worker"],
+  },
+  trustedProxies: {
+    type: "networks",
+    default: [],
+    help: "proxies whose X-Forwarded-For is trusted, separated by commas",
+    docs: "Proxies whose `X-Forwarded-For` is used: addresses or networks, comma-separated (a list in the file).",
+    reloadable: true,
+    readBy: ["primary", "worker"],
+  },
+  maxConnections: {
+    type: { min: 1, max: 1_000_000 },
+    default: 10_000,
+    help: "open connections at once; further ones are closed",
+    docs: "Open connections.",
+    reloadable: true,
+    readBy: ["primary", "worker"],
+  },
+  maxUnstoredSeconds: {
+    type: { min: 0, max: 1_000_000 },
+    default: 0,
+    help: "seconds that usage may wait for the database before /readyz is 503; 0 = no limit",
+    docs: "Seconds that usage may wait for the database before `/readyz` is 503; `0`: no limit, since lookups do not need the database.",
+    readBy: ["primary"],
+  },
+  maxStale: {
+    type: { min: 0, max: 1_000_000 },
+    default: 0,
+    help: "seconds without the database after which keys are refused; 0 = never",
+    docs: "Seconds without the database after which every key gets 503 `KEYS_NOT_LOADED`, and `/readyz` is 503; `0`: never.",
+    readBy: ["primary"],
+  },
+  drainSeconds: {
+    type: { min: 0, max: 3_600 },
+    default: 0,
+    help: "seconds that a stopping server still accepts connections while /readyz is 503",
+    docs: "Seconds that a stopping server still accepts connections while `/readyz` is 503 ([operations.md](operations.md#stop)). The systemd unit sets `5`, the container image `15`.",
+    readBy: ["primary", "worker"],
+  },
+  workers: {
+    type: { min: 1, max: 64 },
+    unset: "one per core, at most 8; 1 if not Linux",
+    computed: true,
+    help: "processes that serve",
+    docs: "Worker processes, 1 to 64 ([operations.md](operations.md#workers)); `1`: a single process.",
+    readBy: ["primary", "worker"],
+  },
+  dnsServers: {
+    type: "dns servers",
+    default: [],
+    unset: "the system's",
+    help: "DNS servers for ?checks=mx, separated by commas",
+    docs: "DNS servers for [`?checks=mx`](email.md), comma-separated (a list in the file), the first three are used: `192.0.2.53`, `192.0.2.53:5353`, `[2001:db8::53]:5353`.",
+    reloadable: true,
+    readBy: ["worker"],
+  },
+  dnsExclude: {
+    type: "domains",
+    default: [],
+    help: "domains that ?checks=mx never asks DNS about, nor names below them, separated by commas",
+    docs: "Domains, with all names below, that `?checks=mx` never asks about, comma-separated (a list in the file).",
+    reloadable: true,
+    readBy: ["worker"],
+  },
+  logLevel: {
+    type: "log level",
+    default: "access",
+    help: "error, info, or access for a line per request; `inkling up` at a terminal logs errors only",
+    docs: "`error`, `info`, or `access` for one line per request. `inkling up` at a terminal logs errors only.",
+    reloadable: true,
+    readBy: ["primary", "worker"],
+  },
+} as const satisfies Readonly<Record<string, SettingRow>>;
+
+type Rows = typeof SETTINGS;
+export type SettingName = keyof Rows;
+
+type Value<Type extends SettingType> = Type extends keyof SettingValues ? SettingValues[Type] : number;
+
+/** The settings in force. Paths are absolute. */
+export type Settings = {
+  readonly [Name in SettingName]: Rows[Name] extends
+    | { readonly default: unknown }
+    | { readonly computed: true }
+    ? Value<Rows[Name]["type"]>
+    : Value<Rows[Name]["type"]> | undefined;
+};
+
+/** The settings that a process reads: what does not read a setting is not given it. */
+export type SettingsOf<Reader extends SettingReader> = Pick<
+  Settings,
+  { [Name in SettingName]: Reader extends Rows[Name]["readBy"][number] ? Name : never }[SettingName]
+>;
+
+export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
+
+/** The row of a setting, without its precise type. */
+export const settingRow = (name: SettingName): SettingRow => SETTINGS[name];
+
+export const settingsReadBy = (...readers: readonly SettingReader[]): SettingName[] =>
+  SETTING_NAMES.filter((name) => settingRow(name).readBy.some((reader) => readers.includes(reader)));
+
+/** What of the settings a process is given. */
+export function settingsOf<Reader extends SettingReader>(settings: Settings, reader: Reader) {
+  const entries = settingsReadBy(reader).map((name) => [name, settings[name]]);
+  return Object.fromEntries(entries) as SettingsOf<Reader>;
+}
+
+// The names of a setting: adminPort, --admin-port, INKLING_ADMIN_PORT, admin_port.
+const words = (name: string) => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).split(" ");
+export const tomlKey = (name: string) => words(name).join("_");
+export const flagName = (name: string) => `--${words(name).join("-")}`;
+export const variableName = (name: string) => `INKLING_${tomlKey(name).toUpperCase()}`;

@@ -1,0 +1,177 @@
+// client-answers.ts: generates packages/client/src/generated.ts: what the TypeScript client knows of answers.
+//
+// in   the contract's rows: the published client imports nothing
+// out  types of the answers and of their evidence, and the names that the client needs when it runs
+
+import {
+  ANSWER_MEMBERS,
+  DATA_OF,
+  EVIDENCE_ENTRY,
+  EVIDENCE_LABELS,
+  LOOKUPS,
+  type Lookup,
+  type Member,
+  type Members,
+  MX_OUTCOMES,
+  NETWORK,
+  type OptIn,
+  REPUTATION_FLAGS,
+  type Shape,
+} from "@inkling/contract";
+import type { GeneratedFile } from "./generated.ts";
+
+interface Interface {
+  readonly name: string;
+  readonly about: string;
+  readonly members: Members;
+}
+
+const OF_LOOKUP: Readonly<
+  Record<Lookup, { readonly answer: string; readonly about: string; readonly evidence: string }>
+> = {
+  geolocate: {
+    answer: "Place",
+    about: "Where an address is. Every member is present; its unknown leaves are omitted.",
+    evidence: "PlaceEvidence",
+  },
+  reputation: {
+    answer: "Reputation",
+    about: "Whether an address can be trusted. All false: no list names it.",
+    evidence: "ReputationEvidence",
+  },
+  email: { answer: "EmailVerdict", about: "The verdict on an email address.", evidence: "EmailEvidence" },
+};
+
+const OPT_INS: Readonly<
+  Record<Exclude<OptIn, "evidence">, { readonly name: string; readonly about: string }>
+> = {
+  network: {
+    name: "WithNetwork",
+    about: "What `network: true` adds to an answer about an address; null where the server has no such data.",
+  },
+  subject: { name: "WithSubject", about: "What `subject: true` adds to an answer about an address." },
+  mx: { name: "WithChecks", about: 'What `checks: ["mx"]` adds to an answer about an email address.' },
+};
+
+const indented = (lines: readonly string[]) => lines.map((line) => `  ${line}`).join("\n");
+const quoted = (texts: readonly string[]) => texts.map((text) => JSON.stringify(text));
+const open = (values: readonly string[]) => `Open<${quoted(values).join(" | ")}>`;
+
+/** Lists of values with a name of their own. */
+const ALIASES = new Map<readonly string[], { readonly name: string; readonly about: string }>([
+  [
+    EVIDENCE_LABELS,
+    { name: "EvidenceLabel", about: "What a feed states about the address, network or domain." },
+  ],
+  [EVIDENCE_ENTRY.members.effect.values, { name: "Effect", about: "What an entry does to the answer." }],
+  [
+    MX_OUTCOMES,
+    { name: "MxOutcome", about: "The result of the DNS check of a domain: docs/email.md of the server." },
+  ],
+]);
+
+function typeOf(shape: Shape): string {
+  switch (shape.type) {
+    case "text": {
+      const values = shape.values ?? shape.known;
+      return values === undefined ? "string" : (ALIASES.get(values)?.name ?? open(values));
+    }
+    case "time":
+      return "string";
+    case "integer":
+    case "uint32":
+    case "number":
+      return "number";
+    case "boolean":
+    case "true":
+      return shape.type;
+    case "list":
+      return `readonly ${typeOf(shape.of)}[]`;
+    case "object":
+      return shape.name === NETWORK.name ? NETWORK.name : `{ ${memberLines(shape.members).join(" ")} }`;
+  }
+}
+
+/** As a sentence, with links as their texts. */
+function aboutOf({ description, docs }: Member): string[] {
+  const text = (description ?? docs)?.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1");
+  return text === undefined
+    ? []
+    : [`${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?]$/.test(text) ? "" : "."}`];
+}
+
+function memberLines(members: Members, isAskedFor = false): string[] {
+  return Object.entries(members).flatMap(([name, row]) => {
+    const isOptional = row.optional === true && (!isAskedFor || row.type === "true");
+    return [
+      ...aboutOf(row).map((text) => `/** ${text} */`),
+      `readonly ${name}${isOptional ? "?" : ""}: ${typeOf(row)}${row.nullable ? " | null" : ""};`,
+    ];
+  });
+}
+
+const declaration = ({ name, about, members }: Interface, isAskedFor = false) =>
+  `/** ${about} */\nexport interface ${name} {\n${indented(memberLines(members, isAskedFor))}\n}\n`;
+
+function only(members: Members, isWanted: (row: Member) => boolean): Members {
+  return Object.fromEntries(Object.entries(members).filter(([, row]) => isWanted(row)));
+}
+
+/** The members that an opt-in adds to any answer. */
+const addedBy = (optIn: OptIn): Members =>
+  Object.assign(
+    {},
+    ...LOOKUPS.map((lookup) => only(ANSWER_MEMBERS[lookup].members, (row) => row.optIn === optIn)),
+  );
+
+export function clientAnswers(): readonly GeneratedFile[] {
+  const answers = LOOKUPS.map((lookup) => {
+    const { answer, about } = OF_LOOKUP[lookup];
+    return declaration({
+      name: answer,
+      about,
+      members: only(ANSWER_MEMBERS[lookup].members, (row) => row.optIn === undefined),
+    });
+  });
+  const entries = LOOKUPS.map((lookup) =>
+    declaration({
+      name: OF_LOOKUP[lookup].evidence,
+      about: `An entry of the evidence of ${lookup}.`,
+      members: only(EVIDENCE_ENTRY.members, ({ lookups = LOOKUPS }) => lookups.includes(lookup)),
+    }),
+  );
+  const optIns = Object.entries(OPT_INS).map(([optIn, { name, about }]) =>
+    declaration({ name, about, members: addedBy(optIn as keyof typeof OPT_INS) }, true),
+  );
+  const names = [...new Set(LOOKUPS.flatMap((lookup) => Object.keys(ANSWER_MEMBERS[lookup].members)))];
+  if (names.includes("data")) throw new Error("`data` is a member of the client's own");
+  const content = [
+    `// generated.ts: the API's answers, from the server's own description of them. Generated by \`npm run generate\`.
+//
+// Unknown leaves are omitted, so each is optional: never null, "" or 0. Later servers may add members, labels and
+// effects; programs should ignore those that they do not know.
+
+// biome-ignore-all format: one member a line
+
+/** A closed list that later servers may extend. */
+export type Open<Known extends string> = Known | (string & {});
+`,
+    ...[...ALIASES].map(
+      ([values, { name, about }]) => `/** ${about} */\nexport type ${name} = ${open(values)};\n`,
+    ),
+    ...answers,
+    `/** The answer of each lookup. */\nexport interface Answers {\n${indented(LOOKUPS.map((lookup) => `readonly ${lookup}: ${OF_LOOKUP[lookup].answer};`))}\n}\n`,
+    ...entries,
+    `/** The evidence of each lookup. */\nexport interface EvidenceEntries {\n${indented(LOOKUPS.map((lookup) => `readonly ${lookup}: ${OF_LOOKUP[lookup].evidence};`))}\n}\n`,
+    declaration({
+      name: NETWORK.name,
+      about: "Whose network an address is: docs/api.md of the server.",
+      members: NETWORK.members,
+    }),
+    ...optIns,
+    `/** Every member that an answer can have. */\nexport const MEMBERS = [${quoted(names).join(", ")}] as const;\n`,
+    `/** What each lookup can be incomplete in. */\nexport const DATA_OF = {\n${indented(LOOKUPS.map((lookup) => `${lookup}: [${quoted(DATA_OF[lookup]).join(", ")}],`))}\n} as const;\n`,
+    `/** The answer about an address that no list names. */\nexport const NO_FLAGS: Reputation = { ${REPUTATION_FLAGS.map((flag) => `${flag}: false`).join(", ")} };`,
+  ].join("\n");
+  return [{ path: "packages/client/src/generated.ts", content: `${content}\n` }];
+}

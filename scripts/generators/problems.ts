@@ -1,0 +1,44 @@
+// problems.ts: generates the SDK's error codes and hints, and the tables of docs/errors.md.
+
+import { ADMIN_PROBLEMS, CLIENT_PROBLEMS, PROBLEMS } from "@inkling/contract";
+import { type Generated, markdownTable } from "./generated.ts";
+
+const PAGE = "docs/errors.md";
+
+export const problems = (): Generated[] => [
+  { path: "packages/client/src/error-codes.ts", content: codes() },
+  { path: PAGE, section: "problems", content: table(PROBLEMS) },
+  { path: PAGE, section: "admin problems", content: table(ADMIN_PROBLEMS) },
+];
+
+function codes(): string {
+  const hints = (rows: Readonly<Record<string, { readonly hint: string }>>) =>
+    Object.entries(rows)
+      .map(([code, { hint }]) => `  ${code}: ${JSON.stringify(hint)},`)
+      .join("\n");
+  return `// error-codes.ts: every code of a lookup's error, and what to do about it. Written by \`npm run generate\`; do not edit.
+
+// biome-ignore-all format: one row a line
+
+/** Of the server (docs/errors.md). */
+export const SERVER_HINTS = {
+${hints(PROBLEMS)}
+} as const;
+
+/** Failures that only the client can detect. */
+export const CLIENT_HINTS = {
+${hints(CLIENT_PROBLEMS)}
+} as const;
+`;
+}
+
+function table(rows: Readonly<Record<string, { readonly status: number; readonly title: string }>>): string {
+  return markdownTable(
+    ["code", "status", "title"],
+    Object.entries(rows).map(([code, { status, title }]) => [
+      `[\`${code}\`](#${code.toLowerCase()})`,
+      String(status),
+      title,
+    ]),
+  );
+}
