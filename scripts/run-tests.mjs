@@ -36,6 +36,9 @@ const FULL_RUN_MINUTES = 600;
 /** The slowest files begin first. `npm test -- --timings` measures all files again. */
 const TIMINGS = "test/timings.json";
 const MESSAGE_LINES = 25;
+/** Sockets, processes and servers: `npm run test:unit` runs on machines that lack what they need. */
+const IO =
+  /\bBun\.(serve|listen|connect|spawn)|node:(net|http|child_process)|startServer|publisher\.testing|fake-server/;
 
 /**
  * @param {{ root?: string, minutes?: number }} limits other ones for its tests
@@ -83,13 +86,16 @@ const fail = (results, file, name, message) => results.failures.push({ file, nam
  */
 export function findTests(root, { unit = false, data = false }, parts) {
   return ["bench", "packages", "test"]
-    .filter((folder) => existsSync(join(root, folder)) && (!unit || folder === "packages"))
+    .filter((folder) => existsSync(join(root, folder)))
     .flatMap((folder) =>
       readdirSync(join(root, folder), { recursive: true }).map((path) => `${folder}/${path}`),
     )
     .map((path) => path.replaceAll("\\", "/"))
     .filter((path) => path.endsWith(".test.ts") && !/\/(node_modules|dist|dist-test)\//.test(path))
     .filter((path) => path.endsWith(".data.test.ts") === data)
+    .filter(
+      (path) => !unit || (path.startsWith("packages/") && !IO.test(readFileSync(join(root, path), "utf8"))),
+    )
     .filter((path) => parts.length === 0 || parts.some((part) => path.includes(part)))
     .sort();
 }
