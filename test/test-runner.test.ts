@@ -164,7 +164,7 @@ test("the project's files belong to npm test or to npm run test:data; --unit tak
   expect(data.length).toBeGreaterThan(10);
   expect(own.filter((path) => data.includes(path))).toEqual([]);
   const unit = findTests(ROOT, { unit: true }, []);
-  expect(unit).toContain("packages/engine/src/address/ip.test.ts");
+  expect(unit).toContain("packages/engine/src/lookup/answerer.test.ts");
   expect(unit.filter((path) => !path.startsWith("packages/"))).toEqual([]);
   expect(findTests(ROOT, {}, ["test-runner", "engine/src/address/ip."])).toEqual([
     "packages/engine/src/address/ip.test.ts",
