@@ -12,18 +12,22 @@ import { join } from "node:path";
 import { answerTables } from "./generators/answer-tables.ts";
 import { clientAnswers } from "./generators/client-answers.ts";
 import type { Generated, Generator } from "./generators/generated.ts";
+import { operations } from "./generators/operations.ts";
 import { problems } from "./generators/problems.ts";
 import { pythonMembers } from "./generators/python-members.ts";
 import { sandboxAnswers } from "./generators/sandbox-answers.ts";
+import { sandboxTables } from "./generators/sandbox-tables.ts";
 import { settingsTable } from "./generators/settings-table.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const GENERATORS: readonly Generator[] = [
   answerTables,
   clientAnswers,
+  operations,
   problems,
   pythonMembers,
   sandboxAnswers,
+  sandboxTables,
   settingsTable,
 ];
 

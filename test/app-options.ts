@@ -2,11 +2,11 @@
 
 import { dataStates, type EmailSegment, type LoadedRelease, Overrides, type Release } from "@inkling/engine";
 import type { AppOptions } from "../packages/server/src/api/app.ts";
-import { makeCounts } from "../packages/server/src/api/counts.ts";
 import { type Counted, type Key, type KeyId, REFUSALS, SCOPES } from "../packages/server/src/keys/key.ts";
 import { cellsOnDemand } from "../packages/server/src/limits/key-cells.testing.ts";
 import { Buckets } from "../packages/server/src/limits/token-bucket.ts";
 import { PublicDocuments } from "../packages/server/src/openapi/documents.ts";
+import { Counts } from "../packages/server/src/telemetry/counts.ts";
 import { Log } from "../packages/server/src/telemetry/log.ts";
 
 export const NOON = Date.UTC(2026, 5, 1, 12);
@@ -63,7 +63,7 @@ export function testOptions<T>(
     checks: { checkMx: () => ({ outcome: "found", known: [] }) },
     documents: async () => new PublicDocuments("0.0.0"),
     trustedProxies: [],
-    counts: makeCounts(),
+    counts: new Counts(),
     log: new Log({ level: "access", write: (text) => lines.push(text), now: () => NOON }),
     now: () => NOON,
     elapsed: () => 0,

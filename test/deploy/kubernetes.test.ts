@@ -4,9 +4,8 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { SETTING_NAMES, variableName } from "@inkling/contract";
+import { OPERATIONS, SETTING_NAMES, variableName } from "@inkling/contract";
 import { Ajv } from "ajv";
-import { ROUTES } from "../../packages/server/src/api/routes.ts";
 import { withPrograms } from "../programs.ts";
 
 const DEPLOY = resolve(import.meta.dir, "../../deploy");
@@ -136,7 +135,7 @@ describe("manifests name what the program has", () => {
   });
 
   test("probes", () => {
-    const paths = ROUTES.map(({ template }) => template as string);
+    const paths = Object.values(OPERATIONS).map(({ path }) => path);
     const probes = containers.flatMap((container) =>
       (["startupProbe", "readinessProbe", "livenessProbe"] as const).flatMap((name) => container[name] ?? []),
     );

@@ -3,6 +3,19 @@
 
 export * from "./flags.ts";
 export * from "./members.ts";
+export {
+  COMMON_HEADERS,
+  type Content,
+  type Contents,
+  type JsonSchema,
+  KEYED_HEADERS,
+  PATH_VALUES,
+  type ParameterRow,
+  REQUEST_HEADERS,
+  type SchemaName,
+} from "./operation-parts.ts";
+export * from "./operations.ts";
 export * from "./problems.ts";
+export * from "./sandbox.ts";
 export * from "./settings.ts";
 export * from "./shapes.ts";

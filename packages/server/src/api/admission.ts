@@ -9,8 +9,7 @@ import { type Problem, type ProblemCode, problem, scopeProblem } from "../http/p
 import { basicAsBearer } from "../keys/bearer-token.ts";
 import { isSourceAllowed, type Key, type KeyId, type Refusal } from "../keys/key.ts";
 import { secondsToMidnight } from "../limits/rate-headers.ts";
-import type { Exchange } from "./exchange.ts";
-import type { AppOptions } from "./options.ts";
+import type { AppOptions, Exchange } from "./request-context.ts";
 
 /** How usage counts refusals; all others are "not_allowed". */
 const REFUSED_AS: ReadonlyMap<ProblemCode, Refusal> = new Map([
@@ -21,11 +20,11 @@ const REFUSED_AS: ReadonlyMap<ProblemCode, Refusal> = new Map([
 /** What a route wants of a request's key. */
 export interface KeyRule {
   /** What is looked up: the scope that the key needs. */
-  readonly lookup?: Lookup;
+  readonly lookup: Lookup | undefined;
   /** Is the key also taken from the password of Basic authentication? */
-  readonly acceptsBasic?: boolean;
+  readonly acceptsBasic: boolean;
   /** Do proxies send the requests, about visitors? Then they hold the key, and its networks are theirs. */
-  readonly isForProxies?: boolean;
+  readonly isForProxies: boolean;
 }
 
 const QUOTA_NOT_HERE = problem("QUOTA_EXCEEDED", undefined, { "Retry-After": "1" });

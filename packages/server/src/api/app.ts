@@ -13,14 +13,12 @@ import { type Problem, problem } from "../http/problems.ts";
 import { decodeSegment, pathEnd, targetOf } from "../http/request-target.ts";
 import { Pipeline } from "../lookup/pipeline.ts";
 import { Admission } from "./admission.ts";
-import { Exchange } from "./exchange.ts";
-import type { AppOptions, Peers } from "./options.ts";
-import { NO_PARAMETERS } from "./parameters.ts";
+import type { ApiContext, Route } from "./handler.ts";
+import { type AppOptions, Exchange, type Peers } from "./request-context.ts";
 import { Responses } from "./responses.ts";
-import type { ApiContext, Route } from "./route.ts";
-import { type CountedRoute, findRoute } from "./routes.ts";
+import { findRoute } from "./routes.ts";
 
-export type { AppOptions } from "./options.ts";
+export type { AppOptions } from "./request-context.ts";
 
 /** Longest declared body of a request whose method takes none; larger ones are 413 before 405. */
 const MAX_BODY_BYTES = 8 * 1024;
@@ -87,7 +85,7 @@ export class App {
   }
 
   private admit(exchange: Exchange, route: Route): Problem | undefined {
-    const { isOpen = false, parameters = NO_PARAMETERS } = route;
+    const { isOpen, parameters } = route;
     if (isOpen) return undefined;
     const refusal = this.api.admission.admit(exchange, route);
     if (refusal !== undefined) return refusal;
@@ -113,7 +111,7 @@ export class App {
   }
 
   /** Counts and logs a response; of a stream when its last line was sent. */
-  private record(exchange: Exchange, route: CountedRoute, response: Response, started: number): Response {
+  private record(exchange: Exchange, route: Route, response: Response, started: number): Response {
     const { values } = exchange;
     if (values instanceof Promise) {
       void values.then((count) => {
@@ -128,17 +126,18 @@ export class App {
     const { method } = exchange.request;
     // RFC 9110 6.6.1: a server with a clock sends it. Bun does, but not for HEAD.
     if (method === "HEAD") response.headers.set("Date", new Date(exchange.now).toUTCString());
-    counts.recordAnswer(route.index, status, exchange.audience, ms);
+    counts.recordAnswer(route.slot, status, exchange.audience, ms);
     if (log.hasAccess) {
       const { key, id: requestId } = exchange;
-      log.access({ method, route: route.template, status, ms, keyId: key?.id, requestId, values });
+      log.access({ method, route: route.path.text, status, ms, keyId: key?.id, requestId, values });
     }
     return response;
   }
 
   private reportCrash(exchange: Exchange, route: Route, error: unknown): Response {
-    const value = exchange.target.slice(route.prefix?.length ?? 0);
-    const context = { route: route.template, request_id: exchange.id };
+    const { path } = route;
+    const value = exchange.target.slice(path.suffix === undefined ? 0 : path.prefix.length);
+    const context = { route: path.text, request_id: exchange.id };
     this.api.log.crash("request-failed", error, [value, decodeSegment(value) ?? ""], context);
     exchange.setKey(undefined); // the error may lie in there
     return this.refuse(exchange, route, INTERNAL);
@@ -146,7 +145,7 @@ export class App {
 }
 
 function methodProblem(request: Request, { method }: Route): Problem | undefined {
-  if (method === undefined || request.method === method) return undefined;
+  if (method === "ANY" || request.method === method) return undefined;
   if (method === "GET" && request.method === "HEAD") return undefined;
   const declared = Number(request.headers.get("content-length") ?? 0);
   if (declared > MAX_BODY_BYTES) return TOO_LARGE;

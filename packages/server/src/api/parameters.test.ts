@@ -1,11 +1,9 @@
 import { describe, expect, test } from "bun:test";
+import { OPERATIONS } from "@inkling/contract";
 import fc from "fast-check";
-import { ADDRESS_PARAMETERS, NO_PARAMETERS, Parameters } from "./parameters.ts";
+import { Parameters } from "./parameters.ts";
 
-const EMAIL = new Parameters([
-  { name: "include", value: "evidence", wants: 1 },
-  { name: "checks", value: "mx", wants: 2 },
-]);
+const EMAIL = new Parameters(OPERATIONS.email.parameters ?? []);
 
 describe("Parameters", () => {
   test.each([
@@ -60,7 +58,7 @@ describe("Parameters", () => {
     ["include=network;subject", undefined],
     ["include=network,everything", undefined],
   ])("values of one name, separated by commas: %s", (query, wants) => {
-    const read = ADDRESS_PARAMETERS.read(query);
+    const read = new Parameters(OPERATIONS.geolocate.parameters ?? []).read(query);
     if (wants !== undefined) expect(read).toBe(wants);
     else
       expect(read).toMatchObject({
@@ -74,7 +72,7 @@ describe("Parameters", () => {
     expect(EMAIL.read("secret=1")).toMatchObject({
       detail: "Allowed here, each parameter at most once: `include=evidence`, `checks=mx`.",
     });
-    expect(NO_PARAMETERS.read("secret=1")).toMatchObject({
+    expect(new Parameters([]).read("secret=1")).toMatchObject({
       detail: "This request takes no query parameters.",
     });
   });

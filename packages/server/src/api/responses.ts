@@ -2,21 +2,86 @@
 //
 // src  RFC 9457 (problems), RFC 9110 13.1.2 (If-None-Match); the RateLimit headers: limits/rate-headers.ts
 
-import { type LoadedRelease, type Lookup, type StateHeader, StateHeaders } from "@inkling/engine";
+import { LOOKUPS, type LoadedRelease, type Lookup, type StateHeader, StateHeaders } from "@inkling/engine";
 import { matchesEtag } from "../http/etag.ts";
 import { PROBLEM_TYPE, type Problem, problemBody } from "../http/problems.ts";
 import { RateHeaders } from "../limits/rate-headers.ts";
 import { WANTS } from "../lookup/pipeline.ts";
 import { SANDBOX_VERSION } from "../lookup/sandbox.ts";
-import { type AnswerHeaders, answerTemplates, DATA_STATE, JSON_TYPE, NO_STORE } from "./answer-headers.ts";
-import type { Exchange } from "./exchange.ts";
-import type { AppOptions } from "./options.ts";
+import type { AppOptions, Exchange } from "./request-context.ts";
+
+export const JSON_TYPE = "application/json";
+export const IP_CACHE = "private, max-age=300";
+export const NO_STORE = "no-store";
+const DATA_STATE = "Inkling-Data-State";
 
 const NO_RELEASE_VERSION = "none";
 /** An unread body is let pass up to this; after that the connection is closed. */
 const MAX_UNREAD_BYTES = 64 * 1024;
 
 type HeaderFields = Record<string, string>;
+
+/**
+ * The headers of a lookup's answer, most of which are the same from one request to the next. A Response from an object of
+ * eight headers takes 950 ns, from a Headers that is kept and changed in two places 560 ns.
+ */
+export class AnswerHeaders {
+  private readonly headers: Headers;
+  private policy: string | undefined;
+  private left = "";
+
+  constructor(fixed: Readonly<Record<string, string>>) {
+    this.headers = new Headers(fixed);
+  }
+
+  /**
+   * @param policy undefined for a key without limits
+   * @returns the same object each time: hand it to a Response before the next call
+   */
+  fill(requestId: string, policy: string | undefined, left: string): Headers {
+    const { headers } = this;
+    headers.set("X-Request-Id", requestId);
+    if (policy !== this.policy) this.changePolicy(policy);
+    if (policy !== undefined && left !== this.left) {
+      this.left = left;
+      headers.set("RateLimit", left);
+    }
+    return headers;
+  }
+
+  private changePolicy(policy: string | undefined): void {
+    this.policy = policy;
+    this.left = "";
+    if (policy !== undefined) {
+      this.headers.set("RateLimit-Policy", policy);
+      return;
+    }
+    this.headers.delete("RateLimit-Policy");
+    this.headers.delete("RateLimit");
+  }
+}
+
+/** What the answers of a release have in common, by lookup. */
+function answerTemplates(
+  { manifest, etag }: LoadedRelease,
+  states: Readonly<Record<Lookup, StateHeader>>,
+): Readonly<Record<Lookup, AnswerHeaders>> {
+  const template = (lookup: Lookup) => {
+    const state = states[lookup].plain;
+    return new AnswerHeaders({
+      "Content-Type": JSON_TYPE,
+      "Inkling-Data-Version": manifest.id,
+      ...(lookup === "email"
+        ? { "Cache-Control": NO_STORE }
+        : { "Cache-Control": IP_CACHE, ETag: etag, Vary: "Authorization" }),
+      ...(state === undefined ? {} : { [DATA_STATE]: state }),
+    });
+  };
+  return Object.fromEntries(LOOKUPS.map((lookup) => [lookup, template(lookup)])) as Record<
+    Lookup,
+    AnswerHeaders
+  >;
+}
 
 export class Responses {
   private readonly options: AppOptions;

@@ -1,68 +1,78 @@
-// routes.ts: every path that the API answers.
+// routes.ts: every path that the API answers: the operations of the contract, each with its handler.
 //
 // in   the path of a request, as sent
 // out  its route
-// cost a lookup's path is compared with at most three prefixes: theirs come first
+// cost a lookup's path is compared with at most three templates: theirs come first
 
+import { OPERATION_IDS, OPERATIONS, type OperationId } from "@inkling/contract";
 import { problem } from "../http/problems.ts";
-import { TEMPLATES } from "./counts.ts";
-import { ADDRESS_ROUTES } from "./handlers/address.ts";
-import { BATCH_ROUTES } from "./handlers/batch.ts";
-import { DOCUMENT_ROUTES } from "./handlers/documents.ts";
-import { EMAIL_ROUTE } from "./handlers/email.ts";
-import { FORWARD_AUTH_ROUTE } from "./handlers/forward-auth.ts";
-import { MAXMIND_ROOT, MAXMIND_ROUTES, NO_MAXMIND_SERVICE } from "./handlers/maxmind.ts";
-import { SERVER_ROUTES } from "./handlers/server.ts";
-import type { ApiRoute, Route } from "./route.ts";
+import { PathTemplate, Router } from "../http/router.ts";
+import { slotOf } from "../telemetry/counts.ts";
+import { LIVENESS, OPENAPI, PAGE, READINESS, ROOT, STATUS } from "./about.ts";
+import { FORWARD_AUTH } from "./forward-auth.ts";
+import type { Handling, Route } from "./handler.ts";
+import { addressHandling, batchHandling, EMAIL_HANDLING } from "./lookups.ts";
+import { MAXMIND_ROOT, maxmindHandling, NO_SERVICE_HANDLING } from "./maxmind.ts";
+import { Parameters } from "./parameters.ts";
 
-const PATH_NOT_FOUND = problem("PATH_NOT_FOUND");
+const HANDLINGS: Readonly<Record<OperationId, Handling>> = {
+  geolocate: addressHandling("geolocate"),
+  reputation: addressHandling("reputation"),
+  email: EMAIL_HANDLING,
+  geolocate_batch: batchHandling("geolocate"),
+  reputation_batch: batchHandling("reputation"),
+  email_batch: batchHandling("email"),
+  forward_auth: FORWARD_AUTH,
+  status: STATUS,
+  healthz: LIVENESS,
+  readyz: READINESS,
+  openapi: OPENAPI,
+  docs: PAGE,
+  docs_file: PAGE,
+  root: ROOT,
+  maxmind_country: maxmindHandling("country"),
+  maxmind_city: maxmindHandling("city"),
+};
 
-const ROWS: readonly ApiRoute[] = [
-  ...ADDRESS_ROUTES,
-  EMAIL_ROUTE,
-  ...BATCH_ROUTES,
-  FORWARD_AUTH_ROUTE,
-  ...SERVER_ROUTES,
-  ...DOCUMENT_ROUTES,
-  ...MAXMIND_ROUTES,
-];
-
-export interface CountedRoute extends Route {
-  /** What it is counted by. */
-  readonly index: number;
+function routeOf(id: OperationId): Route {
+  const { path, alias, method, access, schemes, isForProxies = false, parameters = [] } = OPERATIONS[id];
+  const { handle, sendProblem } = HANDLINGS[id];
+  const isOpen = access === "open";
+  return {
+    path: new PathTemplate(path),
+    alias,
+    method,
+    isOpen,
+    lookup: isOpen || access === "key" ? undefined : access,
+    acceptsBasic: schemes?.includes("basic") ?? false,
+    isForProxies,
+    parameters: new Parameters(parameters),
+    slot: slotOf(id),
+    handle,
+    sendProblem,
+  };
 }
 
-const counted = <R extends Route>(row: R) => ({ ...row, index: TEMPLATES.indexOf(row.template) });
+const ROUTER = new Router(OPERATION_IDS.map(routeOf));
 
-export const ROUTES = ROWS.map(counted);
-
-/** Every other path. */
-const NO_ROUTE = counted<Route>({
-  template: "none",
-  method: undefined,
+const PATH_NOT_FOUND = problem("PATH_NOT_FOUND");
+/** Of every other path. */
+const NO_ROUTE: Route = {
+  path: new PathTemplate("none"),
+  alias: undefined,
+  method: "ANY",
   isOpen: true,
+  lookup: undefined,
+  acceptsBasic: false,
+  isForProxies: false,
+  parameters: new Parameters([]),
+  slot: slotOf("none"),
   handle: (exchange, { responses }) => responses.sendProblem(exchange, PATH_NOT_FOUND),
-});
+  sendProblem: undefined,
+};
+const NO_SERVICE: Route = { ...NO_ROUTE, ...NO_SERVICE_HANDLING };
 
-const NO_SERVICE = counted<Route>(NO_MAXMIND_SERVICE);
-
-const WITH_VALUE = ROUTES.flatMap((route) =>
-  route.prefix === undefined ? [] : { ...route, prefix: route.prefix },
-);
-const WITHOUT_VALUE = new Map<string, CountedRoute>(
-  ROUTES.filter((route) => route.prefix === undefined).flatMap((route) =>
-    [route.template, route.alias ?? []].flat().map((path) => [path, route] as const),
-  ),
-);
-
-/** @param path without query; a value must be one segment that is not empty */
-export function findRoute(path: string): CountedRoute {
-  for (const route of WITH_VALUE) {
-    const { prefix } = route;
-    if (!path.startsWith(prefix)) continue;
-    if (path.length === prefix.length) break;
-    if (path.indexOf("/", prefix.length) < 0) return route;
-    break;
-  }
-  return WITHOUT_VALUE.get(path) ?? (path.startsWith(MAXMIND_ROOT) ? NO_SERVICE : NO_ROUTE);
+/** @param path without query */
+export function findRoute(path: string): Route {
+  return ROUTER.find(path) ?? (path.startsWith(MAXMIND_ROOT) ? NO_SERVICE : NO_ROUTE);
 }

@@ -18,7 +18,7 @@ import {
   REPUTATION_ANSWERS,
   specialUse,
 } from "@inkling/engine";
-import { type Problem, type ProblemCode, problem, problemBody } from "../http/problems.ts";
+import { type Problem, problem, problemBody } from "../http/problems.ts";
 import {
   type Answer,
   copySource,
@@ -37,7 +37,7 @@ export const MOST_ANSWER_BYTES = 12 * 1024;
 interface BatchAnswersOptions {
   readonly lookup: Lookup;
   readonly pipeline: Pipeline;
-  readonly counts: Pick<Counts<ProblemCode>, "countProblem" | "countFlags">;
+  readonly counts: Pick<Counts, "countProblem" | "countFlags">;
   readonly out: Output;
   /** A byte that is written after each answer. */
   readonly separator: number;

@@ -10,7 +10,7 @@
 // a stream of hours does not hold the files of an old release.
 
 import { BLOCK_ADDRESSES, type LoadedRelease, type Lookup, type Overrides } from "@inkling/engine";
-import { type Problem, type ProblemCode, problem } from "../http/problems.ts";
+import { type Problem, problem } from "../http/problems.ts";
 import type { Key } from "../keys/key.ts";
 import type { Decision } from "../limits/token-bucket.ts";
 import { type Pipeline, type Question, refusalOf, WANTS } from "../lookup/pipeline.ts";
@@ -51,7 +51,7 @@ interface BatchServer extends MeterOptions {
   readonly memory: BatchMemory;
   readonly releases: { readonly current: LoadedRelease | undefined; readonly left?: string | undefined };
   readonly overrides: { readonly current: Overrides };
-  readonly counts: Counts<ProblemCode>;
+  readonly counts: Counts;
   readonly now: () => number;
   readonly elapsed: () => number;
   /** Instead of STREAM_IDLE_SECONDS. */

@@ -1,7 +1,6 @@
 // key-meter.ts: rate, quota and usage of one key, for the values of one batch.
 
 import type { Lookup } from "@inkling/engine";
-import type { ProblemCode } from "../http/problems.ts";
 import { batchedOf, type Key, type Refusal } from "../keys/key.ts";
 import type { UsageCounter } from "../limits/key-cells.ts";
 import type { Buckets, Decision } from "../limits/token-bucket.ts";
@@ -10,7 +9,7 @@ import type { Counts } from "../telemetry/counts.ts";
 export interface MeterOptions {
   readonly buckets: Pick<Buckets, "take" | "takeUpTo">;
   readonly usage: Omit<UsageCounter, "countToday">;
-  readonly counts: Pick<Counts<ProblemCode>, "countLookup">;
+  readonly counts: Pick<Counts, "countLookup">;
 }
 
 /** A stream that waits for its key's rate tries again after at most this long … */

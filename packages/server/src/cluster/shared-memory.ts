@@ -15,12 +15,11 @@ import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { messageOf } from "@inkling/release-store";
-import { API_COUNTS, type ApiCounts, makeCounts } from "../api/counts.ts";
 import { StartError } from "../http/start-error.ts";
 import type { EpochMs } from "../keys/key.ts";
 import { type CellKind, type CellMemory, cellsIn } from "../limits/cell-memory.ts";
 import { CELL_BYTES, type LimitCells } from "../limits/cells.ts";
-import { countsBytes } from "../telemetry/counts.ts";
+import { COUNTS_BYTES, Counts } from "../telemetry/counts.ts";
 import type { WorkerSlot } from "./messages.ts";
 
 /** The descriptor of the shared memory in a worker. */
@@ -29,8 +28,8 @@ export const WORKER_DESCRIPTOR = 3;
 export const LOG_DESCRIPTOR = 4;
 const FOLDERS: readonly string[] = ["/dev/shm", tmpdir()];
 const LINE_BYTES = 64;
-const COUNTS_BYTES = Math.ceil(countsBytes(API_COUNTS) / LINE_BYTES) * LINE_BYTES;
-const WORKER_BYTES = COUNTS_BYTES + LINE_BYTES;
+const COUNTED_BYTES = Math.ceil(COUNTS_BYTES / LINE_BYTES) * LINE_BYTES;
+const WORKER_BYTES = COUNTED_BYTES + LINE_BYTES;
 const CHUNK_BYTES = 1 << 20;
 
 /** What both sides have to agree on; another version of the code may lay it out in another way. */
@@ -53,8 +52,8 @@ export class SharedView {
   }
 
   /** What a worker counts; what its predecessors in the slot counted is in there. */
-  countsOf(slot: WorkerSlot): ApiCounts {
-    return makeCounts(this.memory.subarray(slot * WORKER_BYTES, slot * WORKER_BYTES + COUNTS_BYTES));
+  countsOf(slot: WorkerSlot): Counts {
+    return new Counts(this.memory.subarray(slot * WORKER_BYTES, slot * WORKER_BYTES + COUNTED_BYTES));
   }
 
   /** Stores how many connections a worker has open. @returns how many all workers have */

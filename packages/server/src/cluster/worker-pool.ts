@@ -7,7 +7,6 @@
 import { type Settings, type SettingsOf, settingsOf } from "@inkling/contract";
 import { crashReport, messageOf as textOf } from "@inkling/release-store";
 import { processCommand } from "@inkling/release-store/program";
-import { API_COUNTS, makeCounts } from "../api/counts.ts";
 import { StartError } from "../http/start-error.ts";
 import { backoffMs } from "../retry/backoff.ts";
 import { CHANGES, type Change, type ServerOptions } from "../serving/options.ts";
@@ -63,7 +62,7 @@ interface WorkerPoolParts {
 }
 
 export class WorkerPool implements Serving {
-  counts = makeCounts();
+  counts = new Counts();
   private restarts = 0;
   private options: ServerOptions;
   private readonly parts: WorkerPoolParts;
@@ -116,10 +115,7 @@ export class WorkerPool implements Serving {
   async refresh(): Promise<void> {
     await this.requestReports();
     const { view } = this.parts.memory;
-    this.counts = Counts.sum(
-      API_COUNTS,
-      this.members.map(({ slot }) => view.countsOf(slot)),
-    );
+    this.counts = Counts.sum(this.members.map(({ slot }) => view.countsOf(slot)));
   }
 
   get mx() {

@@ -1,8 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { anyText } from "../../../../test/any-text.ts";
-import { TEMPLATES } from "../api/counts.ts";
-import { findRoute, ROUTES } from "../api/routes.ts";
 import { decodeSegment, decodeText, pathEnd, targetOf } from "./request-target.ts";
 
 describe("targetOf", () => {
@@ -29,45 +27,6 @@ describe("pathEnd", () => {
     ["two question marks", "/a?b?c"],
   ])("%s", (_, target) => {
     expect(target.slice(0, pathEnd(target))).toBe("/a");
-  });
-});
-
-describe("findRoute", () => {
-  test.each([
-    ["/v1/ip-intel/geolocate/8.8.8.8", "/v1/ip-intel/geolocate/{ip}"],
-    ["/v1/ip-intel/reputation/::1", "/v1/ip-intel/reputation/{ip}"],
-    ["/v1/user-intel/email/a%2Fb@example.org", "/v1/user-intel/email/{email_address}"],
-    ["/v1/status", "/v1/status"],
-    ["/v1/forward-auth", "/v1/forward-auth"],
-    ["/v1/forward-auth/x", "none"],
-    ["/geoip/v2.1/city/8.8.8.8", "/geoip/v2.1/city/{ip}"],
-    ["/geoip/v2.1/country/me", "/geoip/v2.1/country/{ip}"],
-    ["/geoip/v2.1/insights/8.8.8.8", "none"],
-    ["/geoip/v2.1/city/", "none"],
-    ["/healthz", "/healthz"],
-    ["/readyz", "/readyz"],
-    ["/v1/ip-intel/geolocate/", "none"],
-    ["/v1/ip-intel/geolocate", "/v1/ip-intel/geolocate"],
-    ["/openapi.json", "/openapi.json"],
-    ["/docs", "/docs"],
-    ["/docs/docs.js", "/docs/{file}"],
-    ["/docs/", "/docs"],
-    ["/docs/a/b", "none"],
-    ["/v1/ip-intel/geolocate/8.8.8.8/", "none"],
-    ["/v1/ip-intel/geolocate/10.0.0.0/8", "none"],
-    ["/v1/user-intel/email/a/b@example.org", "none"],
-    ["/V1/status", "none"],
-    ["//v1/status", "none"],
-    ["/v1/status/", "none"],
-    ["/", "/"],
-    ["", "none"],
-  ])("%s", (path, template) => {
-    expect<string>(findRoute(path).template).toBe(template);
-  });
-
-  test("each template is of one route, and is counted by its index", () => {
-    const templates = [...ROUTES, findRoute("none")].map(({ index, template }) => [index, template]);
-    expect(templates.sort()).toEqual([...TEMPLATES.entries()].sort());
   });
 });
 

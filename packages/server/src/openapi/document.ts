@@ -35,7 +35,7 @@ export interface Success {
 export interface Content {
   readonly schema: z.ZodType | Json;
   /** Of a stream: the schema of each line. */
-  readonly lines?: z.ZodType;
+  readonly lines?: z.ZodType | Json;
   readonly examples?: Table<Example>;
 }
 
@@ -55,7 +55,7 @@ export interface Operation<Code extends string> {
   readonly scope?: string;
   readonly parameters: readonly Parameter[];
   readonly body?: { readonly description: string; readonly content: Table<Content> };
-  readonly successes: Readonly<Record<number, Success>>;
+  readonly successes: Table<Success>;
   readonly codes: readonly Code[];
   /** Headers of problems, beside each problem's own. */
   readonly problemHeaders: readonly string[];
@@ -151,7 +151,7 @@ function operationJson<Code extends string>(
 
 function parameterJson(parameter: Parameter, schemas: Schemas): Json {
   const { schema: source } = parameter;
-  const { description, ...schema } = source instanceof z.ZodType ? schemas.of(source) : source;
+  const { description, ...schema } = schemas.of(source);
   return {
     ...(description !== undefined && { description }),
     ...parameter,
@@ -162,7 +162,7 @@ function parameterJson(parameter: Parameter, schemas: Schemas): Json {
 
 function contentJson(content: Table<Content>, schemas: Schemas, io: Direction): Json {
   return mapValues(content, ({ schema, lines, examples }) => ({
-    schema: schema instanceof z.ZodType ? schemas.of(schema, io) : schema,
+    schema: schemas.of(schema, io),
     ...(lines !== undefined && { "x-lines": schemas.of(lines, io) }),
     ...(examples !== undefined && { examples }),
   }));
@@ -233,7 +233,8 @@ class Schemas {
   private readonly found = new Map<string, Json>();
 
   /** A schema with an id becomes a reference to its component. */
-  of(schema: z.ZodType, io: Direction = "output"): Json {
+  of(schema: z.ZodType | Json, io: Direction = "output"): Json {
+    if (!(schema instanceof z.ZodType)) return schema;
     // What JSON Schema cannot express is in the schema's own metadata.
     const written = z.toJSONSchema(schema, { override: simplify, io, unrepresentable: "any" }) as Json;
     const { $schema: _, $defs = {}, ...json } = withComponents(written);
@@ -257,6 +258,6 @@ function withComponents(json: Json): Json & { readonly $defs?: Table<Json> } {
   return JSON.parse(JSON.stringify(json).replaceAll('"#/$defs/', '"#/components/schemas/'));
 }
 
-function mapValues<T, U>(of: Table<T>, change: (value: T) => U): Record<string, U> {
+export function mapValues<T, U>(of: Table<T>, change: (value: T) => U): Record<string, U> {
   return Object.fromEntries(Object.entries(of).map(([name, value]) => [name, change(value)]));
 }

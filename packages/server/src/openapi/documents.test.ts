@@ -5,9 +5,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Overrides } from "@inkling/engine";
 import { App, type AppOptions } from "../api/app.ts";
-import { makeCounts } from "../api/counts.ts";
 import type { Status } from "../lookup/answer-schemas.ts";
 import { type StatusSource, statusDocument } from "../lookup/status.ts";
+import { Counts } from "../telemetry/counts.ts";
 import { Log } from "../telemetry/log.ts";
 import { PublicDocuments } from "./documents.ts";
 
@@ -20,7 +20,7 @@ function app(): App {
     version: "1.2.3",
     releases: { current: undefined },
     overrides: { current: Overrides.NONE },
-    counts: makeCounts(),
+    counts: new Counts(),
     documents: async () => new PublicDocuments("1.2.3"),
     log: new Log({ level: "error", write: () => {}, now: () => 0 }),
     now: () => 0,

@@ -8,7 +8,7 @@
 
 import { readFileSync } from "node:fs";
 import { programFile } from "@inkling/release-store/program";
-import type { OpenDocument, OpenDocuments } from "../api/options.ts";
+import type { OpenDocument, OpenDocuments } from "../api/request-context.ts";
 import { openApiJson } from "./public.ts";
 
 /** Own files, and requests to this server, only: injected content has no effect. */

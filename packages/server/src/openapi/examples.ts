@@ -1,19 +1,21 @@
 // examples.ts: the sandbox's answers as examples of the public API's document.
 
-import { INCLUDE, parseUnwrapped } from "@inkling/engine";
-import { type Problem, type ProblemCode, problem, problemBody } from "../http/problems.ts";
-import type { Scope } from "../keys/key.ts";
-import { sandboxAddress, sandboxEmail } from "../lookup/sandbox.ts";
 import {
+  OPERATIONS,
+  type OperationId,
   SANDBOX_ADDRESSES,
   SANDBOX_CHECKS,
   SANDBOX_DOMAINS,
   SANDBOX_PROBLEMS,
-} from "../lookup/sandbox-tables.ts";
+} from "@inkling/contract";
+import { INCLUDE, parseUnwrapped } from "@inkling/engine";
+import { type Problem, type ProblemCode, problem, problemBody } from "../http/problems.ts";
+import type { Scope } from "../keys/key.ts";
+import { sandboxAddress, sandboxEmail } from "../lookup/sandbox.ts";
 import type { Example } from "./document.ts";
 
 /** By name. */
-type Examples = Readonly<Record<string, Example>>;
+export type Examples = Readonly<Record<string, Example>>;
 type Answer = Uint8Array | Problem;
 
 const USER = "jane";
@@ -26,13 +28,13 @@ export const problemExample = (code: ProblemCode): unknown =>
   JSON.parse(problemBody(problem(code), "tnbctz7kxp"));
 
 /** Values of `{ip}`. */
-export const ADDRESS_VALUES = values([
+const ADDRESS_VALUES = values([
   ...SANDBOX_ADDRESSES.map(({ v4, meaning }) => [v4, meaning] as const),
   ...SANDBOX_PROBLEMS.map(({ v4, code }) => [v4, code] as const),
 ]);
 
 /** Values of `{email_address}`. */
-export const EMAIL_VALUES = values([
+const EMAIL_VALUES = values([
   ...[...SANDBOX_DOMAINS, ...SANDBOX_CHECKS].map(
     ({ domain, meaning }) => [`${USER}@${domain}`, meaning] as const,
   ),
@@ -54,7 +56,7 @@ function answersOf(rows: readonly (readonly [value: string, summary: string, ans
   );
 }
 
-export function addressExamples(lookup: "geolocate" | "reputation"): Examples {
+function addressExamples(lookup: "geolocate" | "reputation"): Examples {
   return answersOf(
     SANDBOX_ADDRESSES.flatMap(({ v4, meaning, evidence, flags }) => {
       const address = parseUnwrapped(v4)!; // the table's addresses are valid
@@ -67,7 +69,7 @@ export function addressExamples(lookup: "geolocate" | "reputation"): Examples {
   );
 }
 
-export function emailExamples(): Examples {
+function emailExamples(): Examples {
   const domains = SANDBOX_DOMAINS.flatMap(({ domain, meaning, evidence }) => {
     const text = `${USER}@${domain}`;
     const plain = [text, meaning, sandboxEmail(text)] as const;
@@ -90,7 +92,7 @@ const BATCHES: Readonly<Record<Scope, readonly string[]>> = {
 };
 
 /** A batch of a few values, and its answers. */
-export function batchExample(scope: Scope): {
+function batchExample(scope: Scope): {
   readonly values: readonly string[];
   readonly answers: readonly unknown[];
 } {
@@ -100,4 +102,35 @@ export function batchExample(scope: Scope): {
     return address === undefined ? problem("IP_ADDRESS_INVALID") : sandboxAddress(scope, address);
   };
   return { values: BATCHES[scope], answers: BATCHES[scope].map((text) => documentOf(answer(text))) };
+}
+
+/** Of a value in a path, by its name. */
+export function valueExamples(name: string): Examples | undefined {
+  if (name === "ip") return ADDRESS_VALUES;
+  return name === "email_address" ? EMAIL_VALUES : undefined;
+}
+
+/** Of an answer. @param type the media type */
+export function answerExamples(id: OperationId, type: string): Examples | undefined {
+  switch (id) {
+    case "geolocate":
+    case "reputation":
+      return addressExamples(id);
+    case "email":
+      return emailExamples();
+    default:
+      return batchExamples(id, type, "answers");
+  }
+}
+
+/** Of a request's body. */
+export const bodyExamples = (id: OperationId, type: string) => batchExamples(id, type, "values");
+
+function batchExamples(id: OperationId, type: string, part: "values" | "answers"): Examples | undefined {
+  const { looksUp, access } = OPERATIONS[id];
+  if (looksUp !== "batch" || access === "open" || access === "key") return undefined;
+  const rows = batchExample(access)[part];
+  const isJson = type === "application/json";
+  const value = isJson ? { [part]: rows } : rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+  return { sandbox: { summary: "With a sandbox key", value } };
 }

@@ -1,20 +1,59 @@
-// public.ts: /openapi.json, from the tables that the server works with: routes, parameters, problems, sandbox answers.
+// public.ts: /openapi.json, from the rows of the contract: operations, parameters, problems; and from sandbox answers.
 
-import { PROBLEMS, type ProblemCode } from "@inkling/contract";
-import { ROUTES } from "../api/routes.ts";
-import { problemDocument } from "../lookup/answer-schemas.ts";
-import { type Api, type Header, type Operation, writeOpenApi } from "./document.ts";
-import { problemExample } from "./examples.ts";
-import { COMMON, DESCRIBED } from "./operations.ts";
+import {
+  COMMON_HEADERS,
+  type Content,
+  type Contents,
+  KEYED_HEADERS,
+  OPERATION_IDS,
+  OPERATION_TAGS,
+  OPERATIONS,
+  type OperationId,
+  type OperationRow,
+  PATH_VALUES,
+  type ParameterRow,
+  PROBLEMS,
+  type ProblemCode,
+  REQUEST_HEADERS,
+  type SchemaName,
+} from "@inkling/contract";
+import { z } from "zod";
+import * as answers from "../lookup/answer-schemas.ts";
+import {
+  type Api,
+  type Header,
+  mapValues,
+  type Operation,
+  type Parameter,
+  writeOpenApi,
+} from "./document.ts";
+import { answerExamples, bodyExamples, type Examples, problemExample, valueExamples } from "./examples.ts";
+
+const orProblem = (answer: z.ZodType) => z.union([answer, answers.valueProblem]);
+
+const SCHEMAS: Readonly<Record<SchemaName, z.ZodType>> = {
+  Geolocation: answers.geolocation,
+  GeolocationAnswers: answers.batchAnswers(answers.geolocation),
+  GeolocationOrProblem: orProblem(answers.geolocation),
+  Reputation: answers.reputation,
+  ReputationAnswers: answers.batchAnswers(answers.reputation),
+  ReputationOrProblem: orProblem(answers.reputation),
+  EmailVerdict: answers.emailVerdict,
+  EmailVerdictAnswers: answers.batchAnswers(answers.emailVerdict),
+  EmailVerdictOrProblem: orProblem(answers.emailVerdict),
+  Batch: answers.batchRequest,
+  MaxMindCity: answers.maxmindCity,
+  MaxMindCountry: answers.maxmindCountry,
+  MaxMindError: answers.maxmindError,
+  Status: answers.status,
+  Health: answers.health,
+  Ready: answers.ready,
+  NotReady: answers.notReady,
+};
 
 /** @param version of the server */
 export function openApiJson(version: string): string {
-  const paths: Record<string, Record<string, Operation<ProblemCode>>> = {};
-  for (const route of ROUTES) {
-    if (route.operation === "root") continue;
-    const method = route.method === "POST" ? "post" : "get";
-    paths[route.template] = { [method]: DESCRIBED[route.operation](route) };
-  }
+  const documented = OPERATION_IDS.filter((id) => OPERATIONS[id].docs !== undefined);
   const api: Api<ProblemCode> = {
     info: {
       title: "Inkling",
@@ -24,16 +63,7 @@ export function openApiJson(version: string): string {
       contact: { name: "The operator of this server" },
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
-    tags: [
-      { name: "Lookups", description: "One value, one answer." },
-      {
-        name: "Many at once",
-        description:
-          "One answer or problem for each value, in order. Each value counts as one lookup for rate, quota and usage.",
-      },
-      { name: "Other interfaces", description: "For reverse proxies, and for SDKs of MaxMind." },
-      { name: "Server", description: "State of the server, and its documents." },
-    ],
+    tags: Object.entries(OPERATION_TAGS).map(([name, description]) => ({ name, description })),
     securitySchemes: {
       key: {
         type: "http",
@@ -46,13 +76,98 @@ export function openApiJson(version: string): string {
     },
     headers: HEADERS,
     problems: PROBLEMS,
-    problemSchema: problemDocument,
+    problemSchema: answers.problemDocument,
     problemExample,
-    paths,
+    paths: Object.fromEntries(
+      documented.map((id) => {
+        const { path, method } = OPERATIONS[id];
+        return [path, { [method === "POST" ? "post" : "get"]: describe(id) }];
+      }),
+    ),
     elsewhere: ["PATH_NOT_FOUND", "METHOD_NOT_ALLOWED", "CONTENT_TOO_LARGE"],
-    elsewhereHeaders: COMMON,
+    elsewhereHeaders: COMMON_HEADERS,
   };
   return JSON.stringify(writeOpenApi(api));
+}
+
+function describe(id: OperationId): Operation<ProblemCode> {
+  const row = OPERATIONS[id];
+  const { access, tag, summary, description, schemes = ["key"], body, problems } = row;
+  const isOpen = access === "open";
+  return {
+    id,
+    tag,
+    summary,
+    description,
+    security: isOpen ? [] : schemes,
+    ...(access !== "open" && access !== "key" && { scope: access }),
+    parameters: parametersOf(row),
+    ...(body !== undefined && {
+      body: { description: "The values", content: contentsOf(body, (type) => bodyExamples(id, type)) },
+    }),
+    successes: mapValues(row.answers, ({ content, ...success }) => ({
+      ...success,
+      ...(content !== undefined && { content: contentsOf(content, (type) => answerExamples(id, type)) }),
+    })),
+    codes: problems,
+    problemHeaders: row.problemHeaders ?? (isOpen ? COMMON_HEADERS : KEYED_HEADERS),
+  };
+}
+
+function contentsOf(contents: Contents, examplesOf: (type: string) => Examples | undefined) {
+  const schemaOf = (schema: Content["schema"]) => (typeof schema === "string" ? SCHEMAS[schema] : schema);
+  const rows = Object.entries(contents).map(([type, { schema, lines }]) => {
+    const examples = examplesOf(type);
+    const content = {
+      schema: schemaOf(schema),
+      ...(lines !== undefined && { lines: schemaOf(lines) }),
+      ...(examples !== undefined && { examples }),
+    };
+    return [type, content] as const;
+  });
+  return Object.fromEntries(rows);
+}
+
+function parametersOf({ path, parameters = [], requestHeaders = [] }: OperationRow): Parameter[] {
+  return [
+    ...Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = ""]) => pathParameter(name)),
+    ...queryParameters(parameters),
+    ...requestHeaders.map(
+      (name): Parameter => ({
+        name,
+        in: "header",
+        description: REQUEST_HEADERS[name],
+        schema: { type: "string" },
+      }),
+    ),
+  ];
+}
+
+function pathParameter(name: string): Parameter {
+  const value = PATH_VALUES[name];
+  if (value === undefined) throw new Error(`contract/src/operation-parts.ts: PATH_VALUES lacks ${name}`);
+  const examples = valueExamples(name);
+  return { name, in: "path", ...value, ...(examples !== undefined && { examples }) };
+}
+
+/** One for each name. */
+function queryParameters(rows: readonly ParameterRow[]): Parameter[] {
+  return [...new Set(rows.map(({ name }) => name))].map((name) => {
+    const ofName = rows.filter((row) => row.name === name);
+    const values = ofName.map(({ value }) => value);
+    return {
+      name,
+      in: "query",
+      description: ofName.map(({ description }) => description).join(" "),
+      ...(values.length === 1
+        ? { schema: { type: "string", enum: values } }
+        : {
+            style: "form",
+            explode: false,
+            schema: { type: "array", items: { type: "string", enum: values }, uniqueItems: true },
+          }),
+    };
+  });
 }
 
 const ABOUT = `Send the key with every lookup: \`Authorization: Bearer ink_live_…\`. HEAD answers as GET does, without the body;

@@ -4,8 +4,7 @@
 import type { SettingsOf } from "@inkling/contract";
 import type { Overrides, Prefix } from "@inkling/engine";
 import { App } from "../api/app.ts";
-import type { ApiCounts } from "../api/counts.ts";
-import type { AppOptions } from "../api/options.ts";
+import type { AppOptions } from "../api/request-context.ts";
 import { BatchMemory } from "../batch/memory.ts";
 import { ConnectionLimit, type ConnectionLimitOptions } from "../http/connections.ts";
 import { drained, listen } from "../http/listener.ts";
@@ -22,6 +21,7 @@ import { MxLookups } from "../mx/check.ts";
 import { MxCounts } from "../mx/counts.ts";
 import { makeResolver } from "../mx/dns-client.ts";
 import { dnsServersOf } from "../mx/dns-servers.ts";
+import type { Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { MetricsSource } from "../telemetry/metric-definitions.ts";
 import { loadOnce } from "./load-once.ts";
@@ -39,7 +39,7 @@ interface AnsweringParts extends Pick<AppOptions, "mode" | "version"> {
   readonly keyring: Keyring;
   readonly overrides: { readonly current: Overrides };
   readonly cells: LimitCells;
-  readonly counts: ApiCounts;
+  readonly counts: Counts;
   readonly log: Log;
   /** Among several workers: which one logs, and how they share the port and the bound on connections. */
   readonly worker?: { readonly slot: number } & Required<Pick<ConnectionLimitOptions, "share" | "workers">>;

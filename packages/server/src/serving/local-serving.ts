@@ -1,9 +1,9 @@
 // local-serving.ts: a server of one process: the primary answers requests itself.
 
 import type { Settings } from "@inkling/contract";
-import { makeCounts } from "../api/counts.ts";
 import type { CellMemory } from "../limits/cell-memory.ts";
 import { MxCounts } from "../mx/counts.ts";
+import { Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
 import { Answering } from "./answering.ts";
 import type { Change, ServerOptions } from "./options.ts";
@@ -12,7 +12,7 @@ import type { Services } from "./services.ts";
 import type { Serving } from "./serving.ts";
 
 export class LocalServing implements Serving {
-  readonly counts = makeCounts();
+  readonly counts = new Counts();
   readonly workers = { states: new Map([["serving", 1]]), restarts: 0 };
   /** None but this one. */
   readonly processes = { cpuSeconds: 0, residentBytes: 0 };

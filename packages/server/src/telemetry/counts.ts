@@ -1,11 +1,18 @@
 // counts.ts: counters of the request path: plain numbers in one block of memory, read at scrape time.
 //
-// in   the names of routes and problem codes; then what each request did
+// in   what each request did, counted by its operation (contract/src/operations.ts)
 // out  rows of requests, lookups, problems, latency, flags and countries
 // cost 8 ns a request
 // note The block may be shared memory that outlives the process: a new worker continues its predecessor's counts.
 //      Array reads are `!`: an index is made of numbers that the layout bounds.
 
+import {
+  OPERATION_IDS,
+  OPERATIONS,
+  type OperationId,
+  PROBLEM_CODES,
+  type ProblemCode,
+} from "@inkling/contract";
 import {
   bitsOfAnswer,
   LOOKUPS,
@@ -47,35 +54,44 @@ const FROM_ZERO: Readonly<Record<Audience, readonly number[]>> = {
 const READ_A_SECOND = 100;
 const SAMPLE = 16;
 
-/** What the numbers stand for. Processes that share memory need the same layout. */
-export interface CountsLayout<Code extends string = string> {
-  /** Templates, by route index. */
-  readonly routes: readonly string[];
-  /** Those of them that look up one value, or many. */
-  readonly lookupRoutes: Readonly<Record<RequestKind, readonly string[]>>;
-  readonly problems: readonly Code[];
-}
+/** Of requests that no operation answers. */
+const NO_OPERATION = "none";
+export type Counted = OperationId | typeof NO_OPERATION;
 
-/** Bytes that the counts of a layout take. */
-export function countsBytes(layout: CountsLayout): number {
-  return 8 * Object.values(sizesOf(layout)).reduce((sum, size) => sum + size);
+interface CountedRow {
+  /** As metrics and logs name it: its path. */
+  readonly route: string;
+  readonly looksUp?: RequestKind;
 }
+const COUNTED = new Map<Counted, CountedRow>([
+  ...OPERATION_IDS.map((id) => {
+    const { path, looksUp } = OPERATIONS[id];
+    return [id, { route: path, ...(looksUp !== undefined && { looksUp }) }] as const;
+  }),
+  [NO_OPERATION, { route: NO_OPERATION }],
+]);
+const ROWS = [...COUNTED.values()];
 
-function sizesOf({ routes, problems }: CountsLayout) {
-  return {
-    requests: AUDIENCES.length * routes.length * STATUSES,
-    lookups: LOOKUPS.length * AUDIENCES.length * REQUEST_KINDS.length,
-    latency: routes.length * BUCKETS,
-    seconds: routes.length,
-    problems: problems.length,
-    flags: OVERRIDE_FLAGS.length,
-    countries: COUNTRY_INDEXES,
-  };
-}
+/** Where an operation's requests are counted. */
+export type Slot = number;
+const SLOTS: ReadonlyMap<Counted, Slot> = new Map(Array.from(COUNTED.keys(), (id, i) => [id, i]));
+export const slotOf = (id: Counted): Slot => SLOTS.get(id)!; // has every operation
 
-export class Counts<Code extends string = string> {
-  private readonly layout: CountsLayout<Code>;
-  private readonly problemIndex: ReadonlyMap<Code, number>;
+const PROBLEM_SLOTS: ReadonlyMap<ProblemCode, number> = new Map(PROBLEM_CODES.map((code, i) => [code, i]));
+
+const SIZES = {
+  requests: AUDIENCES.length * ROWS.length * STATUSES,
+  lookups: LOOKUPS.length * AUDIENCES.length * REQUEST_KINDS.length,
+  latency: ROWS.length * BUCKETS,
+  seconds: ROWS.length,
+  problems: PROBLEM_CODES.length,
+  flags: OVERRIDE_FLAGS.length,
+  countries: COUNTRY_INDEXES,
+};
+/** Bytes that the counts take. */
+export const COUNTS_BYTES = 8 * Object.values(SIZES).reduce((sum, size) => sum + size);
+
+export class Counts {
   private readonly all: Float64Array;
   private readonly requests: Float64Array;
   private readonly lookups: Float64Array;
@@ -86,41 +102,38 @@ export class Counts<Code extends string = string> {
   private readonly countries: Float64Array;
   private readonly sample = { second: 0, read: 0, turn: 0 };
 
-  /** @param memory `countsBytes(layout)` bytes: one worker adds to them, others may read them */
-  constructor(layout: CountsLayout<Code>, memory: Uint8Array = new Uint8Array(countsBytes(layout))) {
-    this.layout = layout;
-    this.problemIndex = new Map(layout.problems.map((code, i) => [code, i]));
-    this.all = new Float64Array(memory.buffer, memory.byteOffset, countsBytes(layout) / 8);
-    const sizes = sizesOf(layout);
+  /** @param memory COUNTS_BYTES: one worker adds to them, others may read them */
+  constructor(memory: Uint8Array = new Uint8Array(COUNTS_BYTES)) {
+    this.all = new Float64Array(memory.buffer, memory.byteOffset, COUNTS_BYTES / 8);
     let start = 0;
     const take = (size: number) => {
       start += size;
       return this.all.subarray(start - size, start);
     };
-    this.requests = take(sizes.requests);
-    this.lookups = take(sizes.lookups);
-    this.latency = take(sizes.latency);
-    this.seconds = take(sizes.seconds);
-    this.problems = take(sizes.problems);
-    this.flags = take(sizes.flags);
-    this.countries = take(sizes.countries);
+    this.requests = take(SIZES.requests);
+    this.lookups = take(SIZES.lookups);
+    this.latency = take(SIZES.latency);
+    this.seconds = take(SIZES.seconds);
+    this.problems = take(SIZES.problems);
+    this.flags = take(SIZES.flags);
+    this.countries = take(SIZES.countries);
   }
 
   /** The sum of what several workers counted. */
-  static sum<Code extends string>(layout: CountsLayout<Code>, counts: Iterable<Counts<Code>>): Counts<Code> {
-    const sum = new Counts(layout);
+  static sum(counts: Iterable<Counts>): Counts {
+    const sum = new Counts();
     for (const { all } of counts) for (const [i, n] of all.entries()) sum.all[i]! += n;
     return sum;
   }
 
   /** Counts one response. */
-  recordAnswer(routeIndex: number, status: number, audience: Audience, ms: number): void {
-    this.requests[this.requestIndex(AUDIENCE_INDEX[audience], routeIndex) + status]! += 1;
+  recordAnswer(slot: Slot, status: number, audience: Audience, ms: number): void {
+    this.requests[this.requestIndex(AUDIENCE_INDEX[audience], slot) + status]! += 1;
     const seconds = ms / 1000;
     let bucket = 0;
     while (bucket < LATENCY_BOUNDS.length && seconds > LATENCY_BOUNDS[bucket]!) bucket++;
-    this.latency[routeIndex * BUCKETS + bucket]! += 1;
-    this.seconds[routeIndex]! += seconds;
+    this.latency[slot * BUCKETS + bucket]! += 1;
+    this.seconds[slot]! += seconds;
   }
 
   /** Counts values that were looked up, as usage does: the status alone does not show it. */
@@ -130,8 +143,8 @@ export class Counts<Code extends string = string> {
   }
 
   /** Counts one refused request, or one refused value of a batch. */
-  countProblem(code: Code): void {
-    this.problems[this.problemIndex.get(code)!]! += 1; // the layout has every code
+  countProblem(code: ProblemCode): void {
+    this.problems[PROBLEM_SLOTS.get(code)!]! += 1; // has every code
   }
 
   /**
@@ -167,8 +180,8 @@ export class Counts<Code extends string = string> {
     return sample.turn++ % SAMPLE === 0 ? SAMPLE : 0;
   }
 
-  private requestIndex(audience: number, route: number): number {
-    return (audience * this.layout.routes.length + route) * STATUSES;
+  private requestIndex(audience: number, slot: Slot): number {
+    return (audience * ROWS.length + slot) * STATUSES;
   }
 
   /** Counts of requests that are not zero; `fromZero` adds the zeros that metrics begin with. */
@@ -176,9 +189,9 @@ export class Counts<Code extends string = string> {
     fromZero = false,
   ): Generator<{ route: string; status: string; audience: Audience; count: number }> {
     for (const [a, audience] of AUDIENCES.entries()) {
-      for (const [r, route] of this.layout.routes.entries()) {
+      for (const [slot, { route }] of ROWS.entries()) {
         for (let status = 100; status < STATUSES; status++) {
-          const count = this.requests[this.requestIndex(a, r) + status]!;
+          const count = this.requests[this.requestIndex(a, slot) + status]!;
           const isShown = fromZero && route.startsWith("/v1/") && FROM_ZERO[audience].includes(status);
           if (count > 0 || isShown) yield { route, status: String(status), audience, count };
         }
@@ -201,8 +214,8 @@ export class Counts<Code extends string = string> {
     }
   }
 
-  problemRows(): Iterable<[Code, number]> {
-    return this.layout.problems.map((code, i) => [code, this.problems[i]!]);
+  problemRows(): Iterable<[ProblemCode, number]> {
+    return PROBLEM_CODES.map((code, i) => [code, this.problems[i]!]);
   }
 
   /** Answers that set each flag. */
@@ -218,8 +231,9 @@ export class Counts<Code extends string = string> {
   /** Requests for one value, or for many, by bucket of the histogram and above its last bound. */
   latencyOf(kind: RequestKind): number[] {
     const buckets: number[] = new Array(BUCKETS).fill(0);
-    for (const route of this.layout.lookupRoutes[kind]) {
-      const start = this.layout.routes.indexOf(route) * BUCKETS;
+    for (const [slot, { looksUp }] of ROWS.entries()) {
+      const start = slot * BUCKETS;
+      if (looksUp !== kind) continue;
       for (let i = 0; i < BUCKETS; i++) buckets[i]! += this.latency[start + i]!;
     }
     return buckets;
@@ -227,15 +241,13 @@ export class Counts<Code extends string = string> {
 
   /** For each route of lookups, and each other route with requests: counts up to each bound, in all, and their sum. */
   *latencyRows(): Generator<{ route: string; upTo: readonly number[]; count: number; seconds: number }> {
-    for (const [r, route] of this.layout.routes.entries()) {
+    for (const [slot, { route, looksUp }] of ROWS.entries()) {
       let count = 0;
-      const upTo = Array.from(this.latency.subarray(r * BUCKETS, (r + 1) * BUCKETS), (n) => {
+      const upTo = Array.from(this.latency.subarray(slot * BUCKETS, (slot + 1) * BUCKETS), (n) => {
         count += n;
         return count;
       });
-      const { single, batch } = this.layout.lookupRoutes;
-      if (count > 0 || single.includes(route) || batch.includes(route))
-        yield { route, upTo, count, seconds: this.seconds[r]! };
+      if (count > 0 || looksUp !== undefined) yield { route, upTo, count, seconds: this.seconds[slot]! };
     }
   }
 }

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { OPERATIONS } from "@inkling/contract";
 import { dataStates, type LoadedRelease, type Release } from "@inkling/engine";
-import { makeCounts, TEMPLATES } from "../api/counts.ts";
 import type { StatusSource } from "../lookup/status.ts";
 import { MxCounts } from "../mx/counts.ts";
-import { LATENCY_BOUNDS } from "./counts.ts";
+import { Counts, LATENCY_BOUNDS, slotOf } from "./counts.ts";
 import type { MetricsSource } from "./metric-definitions.ts";
 import { metricsTable, metricsText } from "./metrics.ts";
 
@@ -37,7 +37,7 @@ const loaded = { name: "n", manifest, states: dataStates(manifest) } as unknown 
 
 function source(
   current: LoadedRelease | undefined,
-  counts = makeCounts(),
+  counts = new Counts(),
   mx = new MxCounts(),
 ): MetricsSource & StatusSource {
   return {
@@ -71,13 +71,13 @@ function lines(of: MetricsSource): string[] {
 
 describe("metrics", () => {
   test("counts become requests, lookups and problems", async () => {
-    const counts = makeCounts();
+    const counts = new Counts();
     counts.recordAnswer(0, 200, "live", 0.02);
     counts.recordAnswer(0, 304, "live", 0.02);
     counts.recordAnswer(0, 404, "test", 0.02);
     counts.recordAnswer(0, 400, "live", 0.02);
     counts.recordAnswer(0, 404, "none", 0.02);
-    counts.recordAnswer(TEMPLATES.indexOf("none"), 404, "none", 0.02);
+    counts.recordAnswer(slotOf("none"), 404, "none", 0.02);
     counts.countLookup("geolocate", "live", "single");
     counts.countLookup("geolocate", "live", "single");
     counts.countLookup("geolocate", "live", "batch", 100);
@@ -150,7 +150,7 @@ describe("metrics", () => {
     mx.countCacheHit();
     mx.recordAnswer("nxdomain");
     mx.recordAnswer("skipped");
-    const text = lines(source(loaded, makeCounts(), mx));
+    const text = lines(source(loaded, new Counts(), mx));
     for (const line of [
       'inkling_mx_checks_total{outcome="nxdomain"} 1',
       'inkling_mx_checks_total{outcome="skipped"} 1',
@@ -166,7 +166,7 @@ describe("metrics", () => {
   });
 
   test("a scrape adds nothing to the next", async () => {
-    const counts = makeCounts();
+    const counts = new Counts();
     counts.recordAnswer(1, 200, "live", 0.02);
     const of = source(loaded, counts);
     const requests = () => metricsText(of).match(/^inkling_http_requests_total.*$/m)?.[0];
@@ -183,10 +183,10 @@ describe("metrics", () => {
   });
 
   test("the histogram is cumulative and adds up", async () => {
-    const counts = makeCounts();
+    const counts = new Counts();
     for (const ms of [0.001, 0.02, 0.02, 3, 10_000]) counts.recordAnswer(2, 200, "live", ms);
     const text = lines(source(loaded, counts)).filter(
-      (line) => line.includes("duration_seconds") && line.includes(`route="${TEMPLATES[2]}"`),
+      (line) => line.includes("duration_seconds") && line.includes(`route="${OPERATIONS.email.path}"`),
     );
     const bucket = (le: string) =>
       text
@@ -222,7 +222,7 @@ test("docs/metrics.md lists every metric", async () => {
 });
 
 test("text that Prometheus reads: labels escaped, numbers of any kind, a line end at the end", () => {
-  const counts = makeCounts();
+  const counts = new Counts();
   counts.recordAnswer(0, 200, "live", 0.02);
   const of = { ...source(loaded, counts), version: 'a"b\\c\nd', startedAt: Number.NEGATIVE_INFINITY };
   const text = metricsText(of);

@@ -2,8 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { adminServer, closeAdminServers } from "../../../../test/admin-server.ts";
-import { makeCounts, TEMPLATES } from "../api/counts.ts";
-import { LATENCY_BOUNDS } from "./counts.ts";
+import { type Counted, Counts, LATENCY_BOUNDS, slotOf } from "./counts.ts";
 import { MINUTE_MS, percentile, Traffic } from "./traffic.ts";
 
 const encode = (text: string) => new TextEncoder().encode(text);
@@ -21,7 +20,7 @@ describe("answers are counted by what they contain", () => {
       [false, true].flatMap((b) => [false, true].map((c) => [a, b, c] as const)),
     );
     for (const [a, b, c] of all) {
-      const counts = makeCounts();
+      const counts = new Counts();
       counts.countFlags("reputation", flags(a, b, c), NOON);
       expect(Object.fromEntries(counts.flagRows())).toEqual({
         is_abuser: Number(a),
@@ -38,7 +37,7 @@ describe("answers are counted by what they contain", () => {
       [false, true],
       [false, false],
     ] as const) {
-      const counts = makeCounts();
+      const counts = new Counts();
       counts.countFlags("email", encode(JSON.stringify({ valid, disposable, providers: [] })), NOON);
       expect(Object.fromEntries(counts.flagRows()).disposable).toBe(Number(disposable));
     }
@@ -54,7 +53,7 @@ describe("answers are counted by what they contain", () => {
     ["nothing at all", encode("{}"), []],
   ];
   test.each(countries)("%s", (_, body, codes) => {
-    const counts = makeCounts();
+    const counts = new Counts();
     counts.countFlags("geolocate", body, NOON);
     expect([...counts.countryRows()]).toEqual(codes.map((code) => [code, 1]));
     // In the middle of other answers, as a batch has it.
@@ -65,7 +64,7 @@ describe("answers are counted by what they contain", () => {
   });
 
   test("in a second with many, a sample stands for all", () => {
-    const counts = makeCounts();
+    const counts = new Counts();
     for (let i = 0; i < 16_100; i++) counts.countFlags("geolocate", place("Rome", { iso_code: "IT" }), NOON);
     expect([...counts.countryRows()]).toEqual([["IT", 16_100]]);
     counts.countFlags("geolocate", place("Rome", { iso_code: "IT" }), NOON + 1000);
@@ -75,7 +74,7 @@ describe("answers are counted by what they contain", () => {
 
 describe("minutes", () => {
   test("hold what came since the one before, for a day", async () => {
-    const counts = makeCounts();
+    const counts = new Counts();
     let now = NOON;
     const traffic = new Traffic(
       () => counts,
@@ -114,26 +113,19 @@ describe("minutes", () => {
   });
 
   test("batches, probes and documents do not change the latency of lookups of one value", async () => {
-    const counts = makeCounts();
+    const counts = new Counts();
     const traffic = new Traffic(
       () => counts,
       () => NOON,
     );
-    const record = (requests: number, route: (typeof TEMPLATES)[number], ms: number) => {
-      for (let i = 0; i < requests; i++) counts.recordAnswer(TEMPLATES.indexOf(route), 200, "live", ms);
+    const record = (requests: number, ids: readonly Counted[], ms: number) => {
+      for (const id of ids)
+        for (let i = 0; i < requests; i++) counts.recordAnswer(slotOf(id), 200, "live", ms);
     };
     await traffic.closeMinute();
-    for (const path of [
-      "ip-intel/geolocate/{ip}",
-      "ip-intel/reputation/{ip}",
-      "user-intel/email/{email_address}",
-    ]) {
-      record(100, `/v1/${path}` as (typeof TEMPLATES)[number], 0.02);
-    }
-    for (const path of ["ip-intel/geolocate", "ip-intel/reputation", "user-intel/email"]) {
-      record(100, `/v1/${path}` as (typeof TEMPLATES)[number], 90);
-    }
-    for (const path of ["/readyz", "/docs", "none"] as const) record(1_000, path, 900);
+    record(100, ["geolocate", "reputation", "email"], 0.02);
+    record(100, ["geolocate_batch", "reputation_batch", "email_batch"], 90);
+    record(1_000, ["readyz", "docs", "none"], 900);
     await traffic.closeMinute();
     const { latency } = traffic.minutes[0]!;
     expect([0.5, 0.99, 1].map((share) => percentile(latency.single, share))).toEqual([25e-6, 25e-6, 25e-6]);
@@ -141,14 +133,14 @@ describe("minutes", () => {
   });
 
   test("of workers that were replaced never go below zero", async () => {
-    let counts = makeCounts();
+    let counts = new Counts();
     const traffic = new Traffic(
       () => counts,
       () => NOON,
     );
     counts.recordAnswer(0, 200, "live", 0.02);
     await traffic.closeMinute();
-    counts = makeCounts();
+    counts = new Counts();
     await traffic.closeMinute();
     expect(traffic.minutes).toMatchObject([{ requests: 0, statuses: {} }]);
   });
@@ -169,7 +161,7 @@ describe("minutes", () => {
   });
 
   test("over the admin API, in steps", async () => {
-    const counts = makeCounts();
+    const counts = new Counts();
     let now = Date.parse("2026-06-01T11:50:00Z");
     const traffic = new Traffic(
       () => counts,

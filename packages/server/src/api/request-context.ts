@@ -1,12 +1,63 @@
-// exchange.ts: one request: what is fixed when it arrives, and what becomes known while it is answered.
+// request-context.ts: one request: what is fixed when it arrives, and what becomes known while it is answered. And what
+// the API needs of the server around it.
 
-import type { IpAddress, LoadedRelease, Mode, Overrides } from "@inkling/engine";
+import type { IpAddress, LoadedRelease, Mode, Overrides, Prefix } from "@inkling/engine";
+import type { BatchMemory } from "../batch/memory.ts";
 import { callerAddress, proxyAddress, visitorAddress } from "../http/client-address.ts";
 import type { Key } from "../keys/key.ts";
-import type { Decision } from "../limits/token-bucket.ts";
+import type { Keyring } from "../keys/keyring.ts";
+import type { UsageCounter } from "../limits/key-cells.ts";
+import type { Buckets, Decision } from "../limits/token-bucket.ts";
+import type { EmailChecks } from "../lookup/mx.ts";
 import { PLAIN, type Question } from "../lookup/pipeline.ts";
-import type { Audience } from "../telemetry/counts.ts";
-import type { AppOptions, Peers } from "./options.ts";
+import type { StatusSource } from "../lookup/status.ts";
+import type { Audience, Counts } from "../telemetry/counts.ts";
+import type { Log } from "../telemetry/log.ts";
+
+/** Knows the address at the other end of a connection; a Bun server does. */
+export interface Peers {
+  requestIP(request: Request): { readonly address: string } | null;
+  /** Sets after how many seconds an idle connection is closed. */
+  timeout?(request: Request, seconds: number): void;
+}
+
+/** A file that this server publishes about itself. */
+export interface OpenDocument {
+  readonly body: string;
+  readonly etag: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface OpenDocuments {
+  /** /openapi.json */
+  openApi(): OpenDocument;
+  /** @param name what follows "/docs/", or "" for /docs itself */
+  docsPage(name: string): OpenDocument | undefined;
+}
+
+export interface AppOptions extends StatusSource {
+  readonly mode: Mode;
+  readonly releases: StatusSource["releases"] & { readonly current: LoadedRelease | undefined };
+  readonly keyring: Pick<Keyring, "authenticate" | "state">;
+  readonly buckets: Pick<Buckets, "take" | "takeUpTo">;
+  readonly usage: UsageCounter;
+  readonly overrides: { readonly current: Overrides };
+  readonly checks: Pick<EmailChecks, "checkMx">;
+  readonly trustedProxies: readonly Prefix[];
+  readonly counts: Counts;
+  readonly log: Log;
+  /** Called with the first request for one, so that the start does not wait for it. */
+  readonly documents: () => Promise<OpenDocuments>;
+  /** Epoch ms. */
+  readonly now: () => number;
+  /** Milliseconds of a monotonic clock. */
+  readonly elapsed: () => number;
+  readonly newRequestId: () => string;
+  /** Shared with another App of this process; its own by default. */
+  readonly memory?: BatchMemory;
+  /** Seconds after which an idle stream is closed; for tests. */
+  readonly streamIdleSeconds?: number;
+}
 
 /** Takes release and overrides once: no answer mixes two. */
 export class Exchange implements Question {

@@ -3,11 +3,11 @@
 
 import { describe, expect, test } from "bun:test";
 import { formatIp, type IpSegment, parsePrefix, type Release } from "@inkling/engine";
-import { encode, KEY, NOON, testOptions, testRelease } from "../../../../../test/app-options.ts";
-import { checkResponse } from "../../../../../test/checked-fetch.ts";
-import { basicAsBearer, bearerToken } from "../../keys/bearer-token.ts";
-import type { Key } from "../../keys/key.ts";
-import { App, type AppOptions } from "../app.ts";
+import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/app-options.ts";
+import { checkResponse } from "../../../../test/checked-fetch.ts";
+import { basicAsBearer, bearerToken } from "../keys/bearer-token.ts";
+import type { Key } from "../keys/key.ts";
+import { App, type AppOptions } from "./app.ts";
 
 const PATH = "/v1/forward-auth";
 const FLAGS = { is_abuser: false, is_proxy: false, is_tor_exit: false };

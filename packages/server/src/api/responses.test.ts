@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { AnswerHeaders } from "./answer-headers.ts";
+import { AnswerHeaders } from "./responses.ts";
 
 test("each answer has its own headers, whatever the one before had", () => {
   const headers = new AnswerHeaders({ ETag: '"a"' });

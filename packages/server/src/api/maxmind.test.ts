@@ -3,13 +3,13 @@
 
 import { describe, expect, test } from "bun:test";
 import { formatIp, type IpSegment } from "@inkling/engine";
-import { encode, KEY, NOON, testOptions, testRelease } from "../../../../../test/app-options.ts";
-import { checkResponse } from "../../../../../test/checked-fetch.ts";
-import { freshToken } from "../../../../../test/tokens.ts";
-import type { Key } from "../../keys/key.ts";
-import { Keyring } from "../../keys/keyring.ts";
-import { hashToken } from "../../keys/token.ts";
-import { App, type AppOptions } from "../app.ts";
+import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/app-options.ts";
+import { checkResponse } from "../../../../test/checked-fetch.ts";
+import { freshToken } from "../../../../test/tokens.ts";
+import type { Key } from "../keys/key.ts";
+import { Keyring } from "../keys/keyring.ts";
+import { hashToken } from "../keys/token.ts";
+import { App, type AppOptions } from "./app.ts";
 
 const PLACE =
   '{"city":{"name":"Boxford"},"continent":{"code":"EU"},"country":{"iso_code":"FR"},"location":{"latitude":1.5},"postal":{},"registered_country":{},"subdivisions":[]}';

@@ -5,30 +5,20 @@
 // src  https://dev.maxmind.com/geoip/docs/web-services/responses; docs/maxmind.md; engine/src/lookup/geoip2.ts
 
 import { bodyOf, type GeolocateAnswer, geoip2City, geoip2Country, geoip2Traits } from "@inkling/engine";
-import { type Problem, type ProblemCode, problem } from "../../http/problems.ts";
-import { isLookup, WANTS } from "../../lookup/pipeline.ts";
-import { IP_CACHE, NO_STORE } from "../answer-headers.ts";
-import type { Exchange } from "../exchange.ts";
-import { type ApiContext, type ApiRoute, type Route, readPathValue } from "../route.ts";
+import { type Problem, type ProblemCode, problem } from "../http/problems.ts";
+import { isLookup, WANTS } from "../lookup/pipeline.ts";
+import { type ApiContext, type Handling, type Route, readPathValue } from "./handler.ts";
+import type { Exchange } from "./request-context.ts";
+import { IP_CACHE, NO_STORE } from "./responses.ts";
 
-const SERVICES = ["country", "city"] as const;
-type Service = (typeof SERVICES)[number];
+type Service = "country" | "city";
 
 const typeOf = (what: Service | "error", version: string) =>
   `application/vnd.maxmind.com-${what}+json; charset=UTF-8; version=${version}`;
 
-export const MAXMIND_ROUTES = SERVICES.map((service): ApiRoute => {
-  const prefix = `/geoip/v2.1/${service}/` as const;
-  return {
-    template: `${prefix}{ip}`,
-    operation: "maxmind",
-    prefix,
-    method: "GET",
-    lookup: "geolocate",
-    acceptsBasic: true,
-    sendProblem,
-    handle: (exchange, api, route) => answerAddress(exchange, api, service, route),
-  };
+export const maxmindHandling = (service: Service): Handling => ({
+  handle: (exchange, api, route) => answerAddress(exchange, api, service, route),
+  sendProblem,
 });
 
 /** Every path below /geoip/ that is not a service: MaxMind's SDKs read an error only in MaxMind's form. */
@@ -37,12 +27,9 @@ const NO_SERVICE = problem(
   "Inkling offers /geoip/v2.1/country/ and /geoip/v2.1/city/, each with one IP address.",
 );
 
-export const NO_MAXMIND_SERVICE: Route = {
-  template: "none",
-  method: undefined,
-  isOpen: true,
-  sendProblem,
+export const NO_SERVICE_HANDLING: Handling = {
   handle: (exchange, api) => sendProblem(exchange, api, NO_SERVICE),
+  sendProblem,
 };
 
 export const MAXMIND_ROOT = "/geoip/";

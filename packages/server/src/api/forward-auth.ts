@@ -9,15 +9,14 @@
 
 import { FLAG_ROWS } from "@inkling/contract";
 import { ADDRESS_FLAGS, bitsOf, bitsOfAnswer, bodyOf, dataMissing, unwrapIpv4 } from "@inkling/engine";
-import { type Problem, problem } from "../../http/problems.ts";
-import { problemOf } from "../../lookup/failures.ts";
-import { type Pipeline, PLAIN, type Question, type Subject } from "../../lookup/pipeline.ts";
-import { countryCode, countryIndex } from "../../telemetry/answer-scan.ts";
-import { JSON_TYPE, NO_STORE } from "../answer-headers.ts";
-import type { Exchange } from "../exchange.ts";
-import { deniedBits, FORWARD_AUTH_PARAMETERS } from "../parameters.ts";
-import { hasLongBody } from "../responses.ts";
-import type { ApiContext, ApiRoute } from "../route.ts";
+import { type Problem, problem } from "../http/problems.ts";
+import { problemOf } from "../lookup/failures.ts";
+import { type Pipeline, PLAIN, type Question, type Subject } from "../lookup/pipeline.ts";
+import { countryCode, countryIndex } from "../telemetry/answer-scan.ts";
+import type { ApiContext, Handling } from "./handler.ts";
+import { deniedBits } from "./parameters.ts";
+import type { Exchange } from "./request-context.ts";
+import { hasLongBody, JSON_TYPE, NO_STORE } from "./responses.ts";
 
 const VISITOR_UNKNOWN = problem(
   "IP_ADDRESS_INVALID",
@@ -35,16 +34,7 @@ const FLAGS_TEXTS = Array.from({ length: 1 << ADDRESS_FLAGS.length }, (_, bits) 
 const RESERVED = "reserved";
 const UNKNOWN = "unknown";
 
-export const FORWARD_AUTH_ROUTE: ApiRoute = {
-  template: "/v1/forward-auth",
-  operation: "forward_auth",
-  method: undefined, // some proxies pass on the visitor's
-  parameters: FORWARD_AUTH_PARAMETERS,
-  lookup: "reputation",
-  acceptsBasic: true, // some proxies can send no header of their own, but a URL with a password
-  isForProxies: true,
-  handle: judgeVisitor,
-};
+export const FORWARD_AUTH: Handling = { handle: judgeVisitor };
 
 function judgeVisitor(exchange: Exchange, api: ApiContext): Response {
   const { counts, pipeline, responses } = api;

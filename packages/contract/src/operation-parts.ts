@@ -1,0 +1,166 @@
+// operation-parts.ts: what rows of operations.ts share: parameters, headers and answers.
+
+import { FLAG_ROWS, REPUTATION_FLAGS, type ReputationFlag } from "./flags.ts";
+import type { OptIn } from "./shapes.ts";
+
+/** Names of schemas that the server has (server/src/openapi/public.ts). */
+export type SchemaName =
+  | `${"Geolocation" | "Reputation" | "EmailVerdict"}${"" | "Answers" | "OrProblem"}`
+  | `MaxMind${"City" | "Country" | "Error"}`
+  | "Batch"
+  | "Status"
+  | "Health"
+  | "Ready"
+  | "NotReady";
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** By media type. */
+export type Contents = Readonly<Record<string, Content>>;
+export interface Content {
+  readonly schema: SchemaName | JsonSchema;
+  /** Of a stream: the schema of each line. */
+  readonly lines?: SchemaName | JsonSchema;
+}
+
+/** One value of a query parameter. */
+export interface ParameterRow {
+  readonly name: string;
+  readonly value: string;
+  /** What the handler does then. */
+  readonly wants: OptIn | ReputationFlag;
+  readonly description: string;
+}
+
+export interface AnswerRow {
+  readonly description: string;
+  /** Those marked with "?" are not always there. */
+  readonly headers: readonly string[];
+  readonly content?: Contents;
+}
+
+/** By status; without those that are problem documents. */
+export type Answers = Readonly<Record<number, AnswerRow>>;
+
+export const TEXT: JsonSchema = { type: "string" };
+
+export const PATH_VALUES: Readonly<
+  Record<string, { readonly description: string; readonly schema: JsonSchema }>
+> = {
+  ip: {
+    description:
+      "One IPv4 address as a dotted quad, one IPv6 address, or `me` for the caller's own: no port, prefix, zone, brackets or leading zeros.",
+    schema: { type: "string", maxLength: 45 },
+  },
+  email_address: {
+    description: "The whole address as one segment of the path: `/` is written `%2F`, `%` as `%25`.",
+    schema: TEXT,
+  },
+  file: { description: "Its name", schema: TEXT },
+};
+
+/** Headers of requests that change an answer, with what they do. */
+export const REQUEST_HEADERS = {
+  "If-None-Match": "The `ETag` of an earlier answer: 304 while that is still valid.",
+  "X-Forwarded-For": "The visitor's address.",
+} as const;
+
+export const EVIDENCE: ParameterRow = {
+  name: "include",
+  value: "evidence",
+  wants: "evidence",
+  description: "`evidence` adds the sources of the answer: feed, claim, network or domain, and time of each.",
+};
+export const OF_ADDRESSES: readonly ParameterRow[] = [
+  EVIDENCE,
+  {
+    name: "include",
+    value: "network",
+    wants: "network",
+    description: "`network` adds whose network it is: `network`, null where the release has no such data.",
+  },
+  {
+    name: "include",
+    value: "subject",
+    wants: "subject",
+    description: "`subject` adds what was looked up: `ip` and `prefix`.",
+  },
+];
+export const MX: ParameterRow = {
+  name: "checks",
+  value: "mx",
+  wants: "mx",
+  description: "`mx` asks DNS whether the domain takes mail: `checks.mx`.",
+};
+export const DENIED: readonly ParameterRow[] = REPUTATION_FLAGS.map((flag) => {
+  const { deny, plural } = FLAG_ROWS[flag];
+  const isFirst = flag === REPUTATION_FLAGS[0];
+  const isLast = flag === REPUTATION_FLAGS.at(-1);
+  const end = isLast ? ". Without it every visitor passes." : ",";
+  const description = `${isFirst ? "Refuses " : ""}${plural} (\`${flag}\`)${end}`;
+  return { name: "deny", value: deny, wants: flag, description };
+});
+
+const JSON_TYPE = "application/json";
+export const NDJSON_TYPE = "application/x-ndjson";
+/** Of every answer. */
+export const COMMON_HEADERS = ["Inkling-Data-Version", "X-Request-Id", "Cache-Control"] as const;
+/** Of every answer to a known key, unless it has no limits. */
+export const KEYED_HEADERS = [...COMMON_HEADERS, "RateLimit-Policy?", "RateLimit?"] as const;
+
+export const json = (schema: Content["schema"]): Contents => ({ [JSON_TYPE]: { schema } });
+
+const OF_ADDRESS_ANSWERS = [...KEYED_HEADERS, "ETag", "Vary", "Inkling-Data-State?"];
+export const addressAnswers = (schema: SchemaName): Answers => ({
+  200: { description: "The answer", headers: OF_ADDRESS_ANSWERS, content: json(schema) },
+  304: { description: "The answer of `If-None-Match` is still valid", headers: OF_ADDRESS_ANSWERS },
+});
+
+export const batchAnswers = (of: "Geolocation" | "Reputation" | "EmailVerdict"): Answers => ({
+  200: {
+    description: "One answer or problem for each value, in order",
+    headers: [...KEYED_HEADERS, "Inkling-Data-State?", "Content-Encoding?"],
+    content: {
+      ...json(`${of}Answers`),
+      [NDJSON_TYPE]: { schema: TEXT, lines: `${of}OrProblem` },
+    },
+  },
+});
+
+/** Of a verdict for a proxy. */
+export const FOUND_HEADERS = ["Inkling-Flags", "Inkling-Country"] as const;
+
+export function maxmindAnswers(service: "city" | "country", schema: SchemaName): Answers {
+  const refused: AnswerRow = {
+    description: "Refused, with a code of MaxMind where it has one",
+    headers: [...KEYED_HEADERS, "Retry-After?", "WWW-Authenticate?", "Connection?"],
+    content: { "application/vnd.maxmind.com-error+json": { schema: "MaxMindError" } },
+  };
+  return {
+    200: {
+      description: "The answer",
+      headers: [...KEYED_HEADERS, "Vary", "Inkling-Data-State?"],
+      content: { [`application/vnd.maxmind.com-${service}+json`]: { schema } },
+    },
+    // In MaxMind's form: all problems but those about methods.
+    ...Object.fromEntries(
+      [400, 401, 402, 403, 404, 415, 422, 429, 500, 503].map((status) => [status, refused]),
+    ),
+  };
+}
+
+const PAGE_HEADERS = [
+  ...COMMON_HEADERS,
+  "ETag",
+  "X-Content-Type-Options",
+  "Content-Security-Policy?",
+  "Referrer-Policy?",
+];
+export const UNCHANGED_PAGE: AnswerRow = { description: "Not modified", headers: PAGE_HEADERS };
+export const pageAnswers = (...types: string[]): Answers => ({
+  200: {
+    description: "The page",
+    headers: PAGE_HEADERS,
+    content: Object.fromEntries(types.map((type) => [type, { schema: TEXT }])),
+  },
+  304: UNCHANGED_PAGE,
+});

@@ -1,0 +1,71 @@
+// about.ts: what the server says about itself: its status, liveness and readiness, /openapi.json, the pages under /docs,
+// and "/", which leads browsers there.
+
+import { problem } from "../http/problems.ts";
+import { publicStatus, readiness, warnings } from "../lookup/status.ts";
+import { type ApiContext, type Handling, pathValue } from "./handler.ts";
+import type { Exchange, OpenDocument, OpenDocuments } from "./request-context.ts";
+import { JSON_TYPE, NO_STORE } from "./responses.ts";
+
+const PATH_NOT_FOUND = problem("PATH_NOT_FOUND");
+const START_PAGE = "/docs";
+
+export const STATUS: Handling = {
+  handle: (exchange, api) => api.responses.sendJson(exchange, 200, publicStatus(api, exchange.now)),
+};
+
+export const LIVENESS: Handling = {
+  handle: (exchange, { responses }) => responses.sendJson(exchange, 200, { status: "alive" }),
+};
+
+export const READINESS: Handling = {
+  handle: (exchange, api) => {
+    const reasons = readiness(api);
+    if (reasons.length > 0) return api.responses.sendJson(exchange, 503, { status: "not ready", reasons });
+    const known = warnings(api);
+    const document = { status: "ready", ...(known.length > 0 && { warnings: known }) };
+    return api.responses.sendJson(exchange, 200, document);
+  },
+};
+
+export const OPENAPI: Handling = {
+  handle: (exchange, api) => respond(exchange, api, (documents) => documents.openApi()),
+};
+
+export const PAGE: Handling = {
+  handle: (exchange, api, route) =>
+    respond(exchange, api, (documents) => documents.docsPage(pathValue(exchange, route))),
+};
+
+export const ROOT: Handling = { handle: leadToReference };
+
+async function respond(
+  exchange: Exchange,
+  { documents, responses }: ApiContext,
+  find: (documents: OpenDocuments) => OpenDocument | undefined,
+): Promise<Response> {
+  const document = find(await documents());
+  if (document === undefined) return responses.sendProblem(exchange, PATH_NOT_FOUND);
+  const headers = {
+    ...responses.makeHeaders(exchange, JSON_TYPE, "no-cache"),
+    ...document.headers,
+    ETag: document.etag,
+  };
+  return responses.sendConditional(exchange, document.body, headers);
+}
+
+/** For programs there is nothing at "/". */
+function leadToReference(exchange: Exchange, { responses }: ApiContext): Response {
+  const { method, headers } = exchange.request;
+  const isRead = method === "GET" || method === "HEAD";
+  if (!isRead || !acceptsHtml(headers.get("accept"))) {
+    return responses.sendProblem(exchange, PATH_NOT_FOUND);
+  }
+  const { "Content-Type": _, ...kept } = responses.makeHeaders(exchange, JSON_TYPE, NO_STORE);
+  return new Response(null, { status: 302, headers: { ...kept, Location: START_PAGE } });
+}
+
+/** A browser names HTML itself; programs send any type, JSON or nothing. */
+function acceptsHtml(accept: string | null): boolean {
+  return accept !== null && /(?:^|,)\s*text\/html\s*(?:[;,]|$)/i.test(accept);
+}

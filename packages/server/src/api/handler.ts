@@ -1,0 +1,58 @@
+// handler.ts: what the handler of an operation gets, and how it reads the value of its path.
+
+import type { OperationRow } from "@inkling/contract";
+import type { BatchMemory } from "../batch/memory.ts";
+import { type Problem, problem } from "../http/problems.ts";
+import { decodeSegment, decodeText } from "../http/request-target.ts";
+import type { PathTemplate } from "../http/router.ts";
+import type { Pipeline } from "../lookup/pipeline.ts";
+import type { Slot } from "../telemetry/counts.ts";
+import type { Admission, KeyRule } from "./admission.ts";
+import type { Parameters } from "./parameters.ts";
+import type { AppOptions, Exchange } from "./request-context.ts";
+import type { Responses } from "./responses.ts";
+
+/** What handlers work with. */
+export interface ApiContext extends AppOptions {
+  readonly pipeline: Pipeline;
+  readonly admission: Admission;
+  readonly responses: Responses;
+  readonly memory: BatchMemory;
+}
+
+export interface Handling {
+  /** Answers an admitted request. */
+  readonly handle: (exchange: Exchange, api: ApiContext, route: Route) => Response | Promise<Response>;
+  /** Sends problems in a form of its own. */
+  readonly sendProblem?: (exchange: Exchange, api: ApiContext, problem: Problem) => Response;
+}
+
+/** An operation with its handler, as the request path reads it. */
+export interface Route extends KeyRule {
+  readonly handle: Handling["handle"];
+  readonly sendProblem: Handling["sendProblem"] | undefined;
+  readonly path: PathTemplate;
+  readonly alias: string | undefined;
+  readonly method: OperationRow["method"];
+  /** Needs no key, and ignores its query. */
+  readonly isOpen: boolean;
+  readonly parameters: Parameters;
+  readonly slot: Slot;
+}
+
+const PATH_INVALID = problem("PATH_INVALID");
+
+/** The value at the end of a path, decoded. */
+export function readPathValue(exchange: Exchange, route: Route): string | Problem {
+  return decodeSegment(pathValue(exchange, route)) ?? PATH_INVALID;
+}
+
+/** As {@link readPathValue}, for a value that may be any text. */
+export function readPathText(exchange: Exchange, route: Route): string | Problem {
+  return decodeText(pathValue(exchange, route)) ?? PATH_INVALID;
+}
+
+/** The value at the end of a path, as sent; "" where the route has none. */
+export function pathValue({ target, pathEnd }: Exchange, { path }: Route): string {
+  return path.suffix === undefined ? "" : target.slice(path.prefix.length, pathEnd);
+}

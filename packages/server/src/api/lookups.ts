@@ -1,0 +1,123 @@
+// lookups.ts: the answers of the three lookups, about one value or about many.
+//
+// src  docs/api.md; RFC 9110 8.8.3 (ETag): a URL's answer changes with the release, the caller and overrides
+
+import {
+  bodyOf,
+  ComposedAnswer,
+  type IpLookup,
+  type LoadedRelease,
+  type Lookup,
+  type Overridden,
+} from "@inkling/engine";
+import { callerEtag, overriddenEtag } from "../http/etag.ts";
+import { type Answer, isLookup, type Subject, WANTS } from "../lookup/pipeline.ts";
+import { SANDBOX_VERSION } from "../lookup/sandbox.ts";
+import { type ApiContext, type Handling, type Route, readPathText, readPathValue } from "./handler.ts";
+import type { Exchange } from "./request-context.ts";
+import { IP_CACHE, JSON_TYPE, NO_STORE } from "./responses.ts";
+
+const SANDBOX_ETAG = `"${SANDBOX_VERSION}"`;
+
+/** The location or reputation of one IP address. */
+export const addressHandling = (lookup: IpLookup): Handling => ({
+  handle: (exchange, api, route) => answerAddress(exchange, api, lookup, route),
+});
+
+/** The verdict on one email address. */
+export const EMAIL_HANDLING: Handling = { handle: answerEmail };
+
+/** Many values in one request; batch/batch.ts does the work. */
+export const batchHandling = (lookup: Lookup): Handling => ({
+  handle: (exchange, api) => answerValues(exchange, api, lookup),
+});
+
+function answerAddress(exchange: Exchange, api: ApiContext, lookup: IpLookup, route: Route): Response {
+  const { pipeline, responses } = api;
+  const text = readPathValue(exchange, route);
+  if (typeof text !== "string") return responses.sendProblem(exchange, text);
+  const subject = pipeline.readSubject(text, exchange);
+  if ("code" in subject) return responses.sendProblem(exchange, subject);
+  const answer = pipeline.answerAddress(lookup, subject, exchange);
+  exchange.isLookup = isLookup(answer);
+  if ("code" in answer) return responses.sendProblem(exchange, answer);
+  const body = bodyOf(answer);
+  const release = exchange.isSandbox ? undefined : exchange.release;
+  const overridden = answer instanceof ComposedAnswer ? shownOverride(exchange, answer) : undefined;
+  const isCommon = overridden === undefined && !subject.isCaller && !lacksNetwork(exchange);
+  if (release !== undefined && isCommon && !exchange.request.headers.has("if-none-match")) {
+    return responses.sendAnswer(exchange, release, lookup, body);
+  }
+  const headers = responses.makeHeaders(exchange, JSON_TYPE, IP_CACHE);
+  headers.ETag = etagOf(exchange, release, subject, overridden);
+  headers.Vary = "Authorization";
+  responses.setDataState(exchange, lookup, headers);
+  return responses.sendConditional(exchange, body, headers);
+}
+
+/** Is it asked for, and not in the release? Then the headers say so. */
+const lacksNetwork = ({ wants, release }: Exchange) =>
+  (wants & WANTS.network) !== 0 && release?.network === undefined;
+
+/** Undefined where the answer is the one that every key gets from this release. */
+function shownOverride({ wants }: Exchange, { overridden }: ComposedAnswer): Overridden | undefined {
+  return overridden?.isChanged || (wants & WANTS.evidence) !== 0 ? overridden : undefined;
+}
+
+function etagOf(
+  { wants }: Exchange,
+  release: LoadedRelease | undefined,
+  { isCaller, address }: Subject,
+  overridden: Overridden | undefined,
+): string {
+  if (release === undefined) return SANDBOX_ETAG;
+  const etag = isCaller ? callerEtag(release, address) : release.etag;
+  return overridden === undefined ? etag : overriddenEtag(etag, overridden, (wants & WANTS.evidence) !== 0);
+}
+
+function answerEmail(exchange: Exchange, api: ApiContext, route: Route): Response | Promise<Response> {
+  const text = readPathText(exchange, route);
+  if (typeof text !== "string") return api.responses.sendProblem(exchange, text);
+  const answer = api.pipeline.answerEmail(text, exchange);
+  if (!(answer instanceof Promise)) return sendVerdict(exchange, api, answer);
+  return answer.then((late) => {
+    exchange.rate = api.buckets.take(exchange.admittedKey, api.now(), 0); // what is left by now
+    return sendVerdict(exchange, api, late);
+  });
+}
+
+function sendVerdict(exchange: Exchange, { responses }: ApiContext, body: Answer): Response {
+  exchange.isLookup = isLookup(body);
+  if (!(body instanceof Uint8Array)) return responses.sendProblem(exchange, body);
+  const { isSandbox, release } = exchange;
+  if (!isSandbox && release !== undefined) return responses.sendAnswer(exchange, release, "email", body);
+  const headers = responses.makeHeaders(exchange, JSON_TYPE, NO_STORE);
+  return new Response(body as Uint8Array<ArrayBuffer>, { headers });
+}
+
+async function answerValues(exchange: Exchange, api: ApiContext, lookup: Lookup): Promise<Response> {
+  const { admission, buckets, log, responses } = api;
+  const { admittedKey: key, id, isSandbox, mode, now, overrides, peers, release, request, wants } = exchange;
+  const caller = exchange.findCaller(); // while the connection is there
+  const { answerBatch } = await import("../batch/batch.ts"); // 10 ms: the first batch waits for it, not the start
+  const answer = await answerBatch(api, {
+    request,
+    lookup,
+    key,
+    rate: exchange.admittedRate,
+    question: { key, release, overrides, now, mode, isSandbox, wants, findCaller: () => caller },
+    readmit: () => admission.readmit(request, lookup, caller),
+    setIdleSeconds: (seconds) => peers.timeout?.(request, seconds),
+    onCrash: (error, value) => {
+      const route = exchange.target.slice(0, exchange.pathEnd);
+      log.crash("request-failed", error, [value], { route, request_id: id });
+    },
+  });
+  if ("code" in answer) return responses.sendProblem(exchange, answer);
+  exchange.values = answer.values;
+  exchange.rate = buckets.take(key, now, 0); // what the other values left
+  const headers = responses.makeHeaders(exchange, answer.type, NO_STORE);
+  responses.setDataState(exchange, lookup, headers);
+  if (answer.isGzip) headers["Content-Encoding"] = "gzip";
+  return new Response(answer.body, { headers });
+}
