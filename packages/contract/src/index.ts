@@ -3,6 +3,7 @@
 
 export * from "./flags.ts";
 export * from "./members.ts";
+export * from "./metrics.ts";
 export {
   COMMON_HEADERS,
   type Content,

@@ -18,7 +18,7 @@ import { loadOnce } from "../serving/load-once.ts";
 import { networksOf, type ServerOptions } from "../serving/options.ts";
 import type { Services } from "../serving/services.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { MetricsSource } from "../telemetry/metric-definitions.ts";
+import type { MetricsSource } from "../telemetry/metric-readers.ts";
 import { METRICS_TYPE, metricsText } from "../telemetry/metrics.ts";
 import { Traffic } from "../telemetry/traffic.ts";
 

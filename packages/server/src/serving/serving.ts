@@ -3,7 +3,7 @@
 import type { Settings } from "@inkling/contract";
 import type { EpochMs } from "../keys/key.ts";
 import type { StatusSource } from "../lookup/status.ts";
-import type { MetricsSource } from "../telemetry/metric-definitions.ts";
+import type { MetricsSource } from "../telemetry/metric-readers.ts";
 import type { Change, ServerOptions } from "./options.ts";
 import type { Services } from "./services.ts";
 
