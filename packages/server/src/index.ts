@@ -23,12 +23,7 @@ export { type RunningServer, type ServerOptions, StartError, startServer } from 
 export { isAdminToken } from "./store/admin-token.ts";
 export * from "./store/adopt-copies.ts";
 export * from "./store/adopt-key.ts";
-export {
-  AUDIT_ACTIONS,
-  type AuditEntry,
-  auditJson,
-  type NewAuditEntry,
-} from "./store/audit.ts";
+export { type AuditEntry, auditJson, type NewAuditEntry } from "./store/audit.ts";
 export { DUMPED, type DumpedRow, type DumpedRows, fits } from "./store/dump.ts";
 export * from "./store/error.ts";
 export { judge, readRemembered } from "./store/history.ts";

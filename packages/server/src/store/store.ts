@@ -23,7 +23,7 @@ import type { KeySource } from "../keys/key-loader.ts";
 import type { KeySnapshot, TokenRecord } from "../keys/keyring.ts";
 import { hashToken, type KeyMode, newKeyToken, randomBase62, tokenHint } from "../keys/token.ts";
 import { AdminTokenStore } from "./admin-token.ts";
-import { type AuditAction, insertAudit, lockAudit } from "./audit.ts";
+import { insertAudit, lockAudit } from "./audit.ts";
 import { Database } from "./database.ts";
 import { DumpTables } from "./dump.ts";
 import { StoreError } from "./error.ts";
