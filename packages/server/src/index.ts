@@ -1,7 +1,7 @@
 // @inkling/server: the HTTP API, keys, limits and usage.
 
 export type { Geolocation } from "@inkling/contract";
-export type { DataActions, FeedFacts, UpdateState } from "./admin/context.ts";
+export type { DataActions, FeedFacts, UpdateState } from "./admin/handler.ts";
 export { type Problem, problem, problemBody } from "./http/problems.ts";
 export { type Actor, WAYS } from "./keys/actor.ts";
 export { dayOf } from "./keys/day.ts";

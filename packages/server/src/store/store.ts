@@ -5,6 +5,7 @@
 // err  StoreError with a hint; its text never has the password or a token
 // cost see each method; no lookup waits for it
 
+import type { AuditAction } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";
 import type { Actor } from "../keys/actor.ts";
 import { DAY_MS } from "../keys/day.ts";

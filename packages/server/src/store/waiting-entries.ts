@@ -8,6 +8,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { AUDIT_ACTIONS } from "@inkling/contract";
 import { DATA_FOLDER, makeFolder, messageOf, replaceJson, TEMPORARY } from "@inkling/release-store";
 import { z } from "zod";
 import { WAYS } from "../keys/actor.ts";
