@@ -16,6 +16,7 @@ import { operations } from "./generators/operations.ts";
 import { problems } from "./generators/problems.ts";
 import { pythonMembers } from "./generators/python-members.ts";
 import { sandboxAnswers } from "./generators/sandbox-answers.ts";
+import { sandboxTables } from "./generators/sandbox-tables.ts";
 import { settingsTable } from "./generators/settings-table.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -26,6 +27,7 @@ const GENERATORS: readonly Generator[] = [
   problems,
   pythonMembers,
   sandboxAnswers,
+  sandboxTables,
   settingsTable,
 ];
 

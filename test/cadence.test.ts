@@ -10,9 +10,9 @@ import { openServable } from "@inkling/release-store";
 import { answer } from "../packages/cli/src/runtime/answer.ts";
 import type { BuildResult } from "../packages/cli/src/runtime/build-process.ts";
 import { keepFresh } from "../packages/cli/src/runtime/keep-fresh.ts";
-import { build } from "../packages/compiler/src/build/build.ts";
 import type { Feed } from "../packages/compiler/src/catalog/feed.ts";
 import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
+import { build } from "../packages/compiler/src/pipeline/build.ts";
 
 const FIXTURES = resolve(import.meta.dir, "../packages/compiler/fixtures/feeds");
 const START = Date.parse("2026-08-22T10:00:00Z");

@@ -13,10 +13,10 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { build } from "../packages/compiler/src/build/build.ts";
 import type { Feed } from "../packages/compiler/src/catalog/feed.ts";
 import { writeFeedChoice } from "../packages/compiler/src/catalog/feed-choice.ts";
 import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
+import { build } from "../packages/compiler/src/pipeline/build.ts";
 
 const SAMPLE = resolve(import.meta.dir, "../packages/compiler/fixtures/feeds/geolite2-city.mmdb");
 const CREDENTIALS = { maxmindAccountId: "123456", maxmindLicenseKey: "abcdef_secret" };

@@ -17,5 +17,6 @@ export {
 } from "./operation-parts.ts";
 export * from "./operations.ts";
 export * from "./problems.ts";
+export * from "./sandbox.ts";
 export * from "./settings.ts";
 export * from "./shapes.ts";

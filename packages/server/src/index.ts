@@ -13,7 +13,6 @@ export { holdsMadeKeys, readKeySnapshot } from "./keys/snapshot.ts";
 export * from "./keys/token.ts";
 export { HOST_SILENT_MS, hostJson, type ListedHost, listHosts } from "./leases/hosts.ts";
 export { problemOf } from "./lookup/failures.ts";
-export { SANDBOX_ADDRESSES, SANDBOX_DOMAINS, SANDBOX_PROBLEMS } from "./lookup/sandbox-tables.ts";
 export type { DnsServer } from "./mx/dns-servers.ts";
 export { formatDnsServer, parseDnsServer } from "./mx/dns-servers.ts";
 export { exportFile, parseOverrideFile, readSnapshot } from "./overrides/file.ts";

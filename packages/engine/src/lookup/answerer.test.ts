@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { parseUnwrapped } from "../address/ip.ts";
-import { Overrides } from "../overrides/match.ts";
+import { Overrides } from "../overrides/compiled.ts";
 import type { Override, OverrideKind } from "../overrides/model.ts";
 import { bitsOf, REPUTATION_ANSWERS } from "../overrides/reputation-flags.ts";
 import type { EmailSegment } from "../segment/email-segment.ts";

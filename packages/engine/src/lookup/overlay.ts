@@ -5,10 +5,10 @@
 // src  docs/overrides.md
 // cost a forced flag of an address: one of eight prepared answers
 
-import { formatPrefix, parsePrefix } from "../address/ip.ts";
+import { formatPrefix } from "../address/ip.ts";
 import { ascii, asciiText } from "../email/ascii.ts";
-import type { OverrideVerdict } from "../overrides/match.ts";
-import type { Override } from "../overrides/model.ts";
+import type { OverrideVerdict } from "../overrides/compiled.ts";
+import { type Override, placeOf } from "../overrides/model.ts";
 import { bitsOfAnswer, forcedBits, REPUTATION_ANSWERS } from "../overrides/reputation-flags.ts";
 
 export interface Overridden {
@@ -49,7 +49,8 @@ export function overrideEmail(answer: Uint8Array, verdict: OverrideVerdict): Ove
 
 /** The domain that was forced; the provider of a single email address is unknown. */
 function forcedProviders({ applied: [override] }: OverrideVerdict): readonly string[] {
-  return override?.kind === "domain" ? [override.value] : [];
+  const domain = override && placeOf(override, undefined).domain;
+  return domain === undefined ? [] : [domain];
 }
 
 /** The overrides that have an effect, as entries of evidence: their id, never their note. */
@@ -59,10 +60,17 @@ export function overrideEntries(
   return applied.map((override) => ascii(JSON.stringify(entryOf(override))));
 }
 
-function entryOf({ id, kind, value, flag, verdict }: Override) {
-  const prefix = kind === "address" || kind === "network" ? parsePrefix(value) : undefined;
-  const subject =
-    prefix !== undefined ? { network: formatPrefix(prefix) } : kind === "domain" ? { domain: value } : {};
+function entryOf(override: Override) {
+  const { id, flag, verdict } = override;
+  const { prefixes: [prefix] = [], domain } = placeOf(override, undefined);
   const effect = verdict ? "sets" : "removes";
-  return { feed: "override", label: "override", effect, flags: [flag], id, ...subject };
+  return {
+    feed: "override",
+    label: "override",
+    effect,
+    flags: [flag],
+    id,
+    ...(prefix && { network: formatPrefix(prefix) }),
+    ...(domain && { domain }),
+  };
 }

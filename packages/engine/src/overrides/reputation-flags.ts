@@ -1,7 +1,7 @@
 // reputation-flags.ts: the flags of an address as bits, and every answer that they make.
 
 import { ascii } from "../email/ascii.ts";
-import type { OverrideVerdict } from "./match.ts";
+import type { OverrideVerdict } from "./compiled.ts";
 import { ADDRESS_FLAGS, type OverrideFlag } from "./model.ts";
 
 /** The answers about an address, by the bits of its flags: the first flag is 1, the next 2. */

@@ -4,7 +4,7 @@
 // out  the answer as JSON bytes
 // err  open and verify: SegmentError; a lookup never throws and always ends, whatever the bytes
 // src  docs/segment-format.md; the writer is packages/compiler/src/segments/email-table.ts
-// cost a plain mailbox about 120 ns, others about 400 (bench/README.md); answers about plain mailboxes at
+// cost a plain mailbox about 290 ns, others about 400 (bench/README.md); answers about plain mailboxes at
 //      listed domains are cached, up to 8 MB: making one takes 85 ns
 
 import { ascii, asciiText } from "../email/ascii.ts";

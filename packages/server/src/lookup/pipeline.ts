@@ -6,6 +6,7 @@
 //
 // The engine's Answerer does the work; here are the caller (`me`), the sandbox, the MX check and what is counted.
 
+import { SANDBOX_ME } from "@inkling/contract";
 import {
   Answerer,
   type AnswerSource,
@@ -28,7 +29,6 @@ import type { Counts } from "../telemetry/counts.ts";
 import { CALLER_UNKNOWN, problemOf } from "./failures.ts";
 import { type EmailChecks, mxCheck } from "./mx.ts";
 import { sandboxAddress, sandboxEmail } from "./sandbox.ts";
-import { SANDBOX_ME } from "./sandbox-tables.ts";
 
 /** Opt-ins beyond the plain answer: bits of a set. */
 export const WANTS = { ...INCLUDE, mx: 2 } as const;
