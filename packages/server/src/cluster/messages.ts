@@ -66,7 +66,6 @@ export interface WorkerReport {
   readonly connections: MetricsSource["connections"];
   readonly cpuSeconds: number;
   readonly residentBytes: number;
-  readonly logLinesDropped: number;
 }
 
 export type FromWorker =

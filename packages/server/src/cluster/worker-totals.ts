@@ -8,7 +8,7 @@ import type { WorkerReport, WorkerSlot } from "./messages.ts";
 export class WorkerTotals {
   private readonly reports = new Map<WorkerSlot, WorkerReport>();
   private readonly endedMx = new MxCounts();
-  private readonly ended = { cpuSeconds: 0, refused: 0, logLinesDropped: 0 };
+  private readonly ended = { cpuSeconds: 0, refused: 0 };
   maxConnections: number;
 
   constructor(maxConnections: number) {
@@ -26,7 +26,6 @@ export class WorkerTotals {
     this.endedMx.add(report.mx);
     this.ended.cpuSeconds += report.cpuSeconds;
     this.ended.refused += report.connections.refused;
-    this.ended.logLinesDropped += report.logLinesDropped;
     this.reports.delete(slot);
   }
 
@@ -57,7 +56,6 @@ export class WorkerTotals {
     return {
       cpuSeconds: this.ended.cpuSeconds + this.sum(({ cpuSeconds }) => cpuSeconds),
       residentBytes: this.sum(({ residentBytes }) => residentBytes),
-      logLinesDropped: this.ended.logLinesDropped + this.sum(({ logLinesDropped }) => logLinesDropped),
     };
   }
 

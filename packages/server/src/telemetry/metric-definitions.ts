@@ -75,14 +75,11 @@ export interface MetricsSource {
   readonly adminProblems: Iterable<readonly [code: string, count: number]>;
   /** The processes that answer, by their state. */
   readonly workers: { readonly states: ReadonlyMap<string, number>; readonly restarts: number };
-  /** What the processes beside this one use and dropped, together. */
+  /** What the processes beside this one use, together. */
   readonly processes: {
     readonly cpuSeconds: number;
     readonly residentBytes: number;
-    readonly logLinesDropped: number;
   };
-  /** Of this process. */
-  readonly logLinesDropped: number;
   readonly now: () => number;
   readonly startedAt: number;
 }
@@ -343,10 +340,6 @@ export const DEFINITIONS: Readonly<Record<string, Definition>> = {
   inkling_worker_restarts_total: single(
     "Workers started in place of one that ended.",
     ({ workers }) => workers.restarts,
-  ),
-  inkling_log_lines_dropped_total: single(
-    "Log lines dropped because standard error was full, closed or not read.",
-    ({ logLinesDropped, processes }) => logLinesDropped + processes.logLinesDropped,
   ),
   inkling_build_info: {
     help: "Version and mode of this server: always 1.",
