@@ -2,7 +2,13 @@
 
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { ADMIN_OPERATION_IDS, ADMIN_PROBLEM_CODES, OPERATIONS, PROBLEM_CODES, PROBLEMS } from "@inkling/contract";
+import {
+  ADMIN_OPERATION_IDS,
+  ADMIN_PROBLEM_CODES,
+  OPERATIONS,
+  PROBLEM_CODES,
+  PROBLEMS,
+} from "@inkling/contract";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
 import { adminOpenApi } from "../packages/server/src/openapi/admin.ts";
