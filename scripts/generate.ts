@@ -12,10 +12,12 @@ import { join } from "node:path";
 import { answerTables } from "./generators/answer-tables.ts";
 import { clientAnswers } from "./generators/client-answers.ts";
 import type { Generated, Generator } from "./generators/generated.ts";
+import { metricsTable } from "./generators/metrics-table.ts";
 import { operations } from "./generators/operations.ts";
 import { problems } from "./generators/problems.ts";
 import { pythonMembers } from "./generators/python-members.ts";
 import { sandboxAnswers } from "./generators/sandbox-answers.ts";
+import { sandboxTables } from "./generators/sandbox-tables.ts";
 import { settingsTable } from "./generators/settings-table.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -23,9 +25,11 @@ const GENERATORS: readonly Generator[] = [
   answerTables,
   clientAnswers,
   operations,
+  metricsTable,
   problems,
   pythonMembers,
   sandboxAnswers,
+  sandboxTables,
   settingsTable,
 ];
 

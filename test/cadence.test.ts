@@ -9,9 +9,9 @@ import { openServable } from "@inkling/release-store";
 import { answer } from "../packages/cli/src/runtime/answer.ts";
 import type { BuildResult } from "../packages/cli/src/runtime/build-process.ts";
 import { keepFresh } from "../packages/cli/src/runtime/keep-fresh.ts";
-import { build } from "../packages/compiler/src/build/build.ts";
 import type { Feed } from "../packages/compiler/src/catalog/feed.ts";
 import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
+import { build } from "../packages/compiler/src/pipeline/build.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 const FIXTURES = resolve(import.meta.dir, "../packages/compiler/fixtures/feeds");

@@ -2,9 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type BatchOptions, Inkling, InklingError } from "@inkling/client";
+import { SANDBOX_CHECKS } from "@inkling/contract";
 import { fakeInkling } from "../packages/client/src/testing/index.ts";
 import { SANDBOX } from "../packages/client/src/testing/sandbox-answers.ts";
-import { SANDBOX_CHECKS } from "../packages/server/src/lookup/sandbox-tables.ts";
 import { type SmallServer, startSmallServer } from "./small-server.ts";
 
 let small: SmallServer;

@@ -4,15 +4,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { SANDBOX_ADDRESSES, SANDBOX_DOMAINS, SANDBOX_PROBLEMS } from "@inkling/contract";
 import { IpAddress, parseIpInto } from "@inkling/engine";
-import {
-  type NewKey,
-  openStore,
-  parseNewKey,
-  SANDBOX_ADDRESSES,
-  SANDBOX_DOMAINS,
-  SANDBOX_PROBLEMS,
-} from "@inkling/server";
+import { type NewKey, openStore, parseNewKey } from "@inkling/server";
 import fc from "fast-check";
 import { formatIp, parseIp } from "../packages/client/src/ip.ts";
 import { fetch } from "./checked-fetch.ts";

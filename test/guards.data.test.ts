@@ -15,8 +15,8 @@ import {
   type UnwrappedAddress,
 } from "@inkling/engine";
 import { openRelease } from "@inkling/release-store";
-import { build } from "../packages/compiler/src/build/build.ts";
 import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
+import { build } from "../packages/compiler/src/pipeline/build.ts";
 import { copyMirror, VECTORS } from "./data-folders.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 

@@ -44,7 +44,7 @@ const FOLDERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["validate"],
     ["network"],
     ["segments"],
-    ["build"],
+    ["pipeline"],
     ["."],
   ],
   server: [

@@ -6,10 +6,10 @@ import { join, resolve } from "node:path";
 import { INCLUDE } from "@inkling/engine";
 import { openServable } from "@inkling/release-store";
 import { answer } from "../packages/cli/src/runtime/answer.ts";
-import { build } from "../packages/compiler/src/build/build.ts";
 import type { Feed } from "../packages/compiler/src/catalog/feed.ts";
 import { writeFeedChoice } from "../packages/compiler/src/catalog/feed-choice.ts";
 import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
+import { build } from "../packages/compiler/src/pipeline/build.ts";
 import { writeMmdb } from "../packages/compiler/test/mmdb-writer.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 

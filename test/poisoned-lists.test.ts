@@ -14,8 +14,8 @@ import {
   writeHeld,
   writeSegmentFile,
 } from "@inkling/release-store";
-import { type Build, build } from "../packages/compiler/src/build/build.ts";
 import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
+import { type Build, build } from "../packages/compiler/src/pipeline/build.ts";
 import { randomWords } from "./random.ts";
 import { freshMirror } from "./release.ts";
 import { temporaryFolder } from "./temporary-folder.ts";

@@ -4,10 +4,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { build } from "../packages/compiler/src/build/build.ts";
 import type { Feed } from "../packages/compiler/src/catalog/feed.ts";
 import { writeFeedChoice } from "../packages/compiler/src/catalog/feed-choice.ts";
 import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
+import { build } from "../packages/compiler/src/pipeline/build.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 const SAMPLE = resolve(import.meta.dir, "../packages/compiler/fixtures/feeds/geolite2-city.mmdb");

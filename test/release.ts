@@ -162,7 +162,7 @@ export function freshMirror(): string {
 }
 
 async function buildReal(dataDir: string, mirror: string): Promise<void> {
-  const main = join(ROOT, "packages/compiler/src/build/main.ts");
+  const main = join(ROOT, "packages/compiler/src/pipeline/main.ts");
   const request = JSON.stringify({ dataDir, mirror, fetch: false });
   const child = Bun.spawn([process.execPath, main], {
     stdin: Buffer.from(request),

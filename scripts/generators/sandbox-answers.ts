@@ -3,7 +3,14 @@
 // in   packages/server/src/lookup: the tables, and the functions that answer from them
 // out  each row's answer with its evidence, or its code; the problem documents; special-use networks
 
-import { PROBLEM_CODES } from "@inkling/contract";
+import {
+  PROBLEM_CODES,
+  SANDBOX_ADDRESSES,
+  SANDBOX_CHECKS,
+  SANDBOX_DOMAINS,
+  SANDBOX_ME,
+  SANDBOX_PROBLEMS,
+} from "@inkling/contract";
 import {
   formatIp,
   INCLUDE,
@@ -21,13 +28,6 @@ import {
   problemBody,
 } from "../../packages/server/src/http/problems.ts";
 import { SANDBOX_VERSION, sandboxAddress, sandboxEmail } from "../../packages/server/src/lookup/sandbox.ts";
-import {
-  SANDBOX_ADDRESSES,
-  SANDBOX_CHECKS,
-  SANDBOX_DOMAINS,
-  SANDBOX_ME,
-  SANDBOX_PROBLEMS,
-} from "../../packages/server/src/lookup/sandbox-tables.ts";
 import type { GeneratedFile } from "./generated.ts";
 
 /** Everything that an answer can have. */

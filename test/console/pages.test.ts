@@ -146,7 +146,7 @@ describe("lookup", () => {
     await page.getByLabel(/IP address/).fill("81.2.69.142");
     await page.keyboard.press("Enter");
     await page.getByText(`81.2.69.142 is in ${smallCity(3)}`).waitFor();
-    expect(await textOf(page)).toContain("Flagged as a known abuser");
+    expect(await textOf(page)).toContain("Flagged as an abuser");
     await button("Clear Abuser for 81.2.69.142").click();
     await page.getByLabel("Reason").fill("our own office");
     await button("Add override").click();

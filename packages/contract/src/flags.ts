@@ -12,10 +12,16 @@ interface FlagRow {
   readonly meaning: string;
   /** The value of `deny` of /v1/forward-auth that refuses it, which is also its name in `Inkling-Flags`. */
   readonly deny: string;
-  /** The sandbox address that has this flag only: 192.0.2.N and 2001:db8::N. */
-  readonly sandbox: number;
-  /** A data centre's sandbox network, instead of an access provider's. */
-  readonly inDataCentre: boolean;
+  /** The sandbox address that has only this flag. */
+  readonly sandbox: {
+    /** 192.0.2.N and 2001:db8::N. */
+    readonly number: number;
+    /** The feed that sets it, and what that feed states. */
+    readonly feed: string;
+    readonly label: string;
+    /** Is the address in a data centre? "listed": a feed says so as well. */
+    readonly hosting: boolean | "listed";
+  };
   /** Does it make an address anonymous in MaxMind's GeoIP2 Anonymous IP? */
   readonly anonymous: boolean;
 }
@@ -23,12 +29,11 @@ interface FlagRow {
 const ROWS = {
   is_abuser: {
     name: "abuser",
-    noun: "a known abuser",
+    noun: "an abuser",
     plural: "abusers",
     meaning: "seen attacking, or in a network run by criminals",
     deny: "abuser",
-    sandbox: 4,
-    inDataCentre: false,
+    sandbox: { number: 4, feed: "attackers", label: "attacker", hosting: false },
     anonymous: false,
   },
   is_proxy: {
@@ -37,8 +42,7 @@ const ROWS = {
     plural: "proxies and VPNs",
     meaning: "a VPN or public proxy: hides the address of its users",
     deny: "proxy",
-    sandbox: 5,
-    inDataCentre: true,
+    sandbox: { number: 5, feed: "vpn", label: "vpn", hosting: "listed" },
     anonymous: true,
   },
   is_tor_exit: {
@@ -47,8 +51,7 @@ const ROWS = {
     plural: "Tor exits",
     meaning: "traffic of the Tor network leaves here",
     deny: "tor",
-    sandbox: 6,
-    inDataCentre: true,
+    sandbox: { number: 6, feed: "tor", label: "tor_exit", hosting: true },
     anonymous: true,
   },
 } as const satisfies Readonly<Record<string, FlagRow>>;

@@ -1,8 +1,10 @@
 // The rows that several packages must agree on. This package imports nothing, and a row never refers to a place by
 // position or count.
 
+export * from "./admin-operations.ts";
 export * from "./flags.ts";
 export * from "./members.ts";
+export * from "./metrics.ts";
 export {
   COMMON_HEADERS,
   type Content,
@@ -16,5 +18,6 @@ export {
 } from "./operation-parts.ts";
 export * from "./operations.ts";
 export * from "./problems.ts";
+export * from "./sandbox.ts";
 export * from "./settings.ts";
 export * from "./shapes.ts";

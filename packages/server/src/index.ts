@@ -1,7 +1,7 @@
 // @inkling/server: the HTTP API, keys, limits and usage.
 
 export type { Geolocation } from "@inkling/contract";
-export type { DataActions, FeedFacts, UpdateState } from "./admin/context.ts";
+export type { DataActions, FeedFacts, UpdateState } from "./admin/handler.ts";
 export { type Problem, problem, problemBody } from "./http/problems.ts";
 export { type Actor, WAYS } from "./keys/actor.ts";
 export { dayOf } from "./keys/day.ts";
@@ -13,7 +13,6 @@ export { holdsMadeKeys, readKeySnapshot } from "./keys/snapshot.ts";
 export * from "./keys/token.ts";
 export { HOST_SILENT_MS, hostJson, type ListedHost, listHosts } from "./leases/hosts.ts";
 export { problemOf } from "./lookup/failures.ts";
-export { SANDBOX_ADDRESSES, SANDBOX_DOMAINS, SANDBOX_PROBLEMS } from "./lookup/sandbox-tables.ts";
 export type { DnsServer } from "./mx/dns-servers.ts";
 export { formatDnsServer, parseDnsServer } from "./mx/dns-servers.ts";
 export { exportFile, parseOverrideFile, readSnapshot } from "./overrides/file.ts";
@@ -23,12 +22,7 @@ export { type RunningServer, type ServerOptions, StartError, startServer } from 
 export { isAdminToken } from "./store/admin-token.ts";
 export * from "./store/adopt-copies.ts";
 export * from "./store/adopt-key.ts";
-export {
-  AUDIT_ACTIONS,
-  type AuditEntry,
-  auditJson,
-  type NewAuditEntry,
-} from "./store/audit.ts";
+export { type AuditEntry, auditJson, type NewAuditEntry } from "./store/audit.ts";
 export { DUMPED, type DumpedRow, type DumpedRows, fits } from "./store/dump.ts";
 export * from "./store/error.ts";
 export { judge, readRemembered } from "./store/history.ts";

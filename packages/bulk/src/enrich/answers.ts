@@ -138,7 +138,7 @@ export class LocalAnswers extends Answers {
     const { reputation } = this.release;
     if (reputation === undefined) return -1;
     const { tails, source } = this;
-    if (source.overrides.hasAddresses) {
+    if (source.overrides.compiledWith(source.release).covers(this.address)) {
       const answer = this.engine.answerAddress("reputation", this.address, source);
       if (answer instanceof ComposedAnswer && answer.overridden?.isChanged) {
         return tails.reputation.numberOf(decoder.decode(answer.body));

@@ -4,7 +4,7 @@ import { afterAll, describe, expect, spyOn, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { formatPrefix, Overrides, parseIp, parsePrefix } from "@inkling/engine";
+import { formatPrefix, Overrides, parseIp } from "@inkling/engine";
 import { AtomicFile, openServable } from "@inkling/release-store";
 import { parquetMetadata, parquetReadObjects } from "hyparquet";
 import { smallCity, smallDomain, smallRelease } from "../../../../test/release.ts";
@@ -15,7 +15,6 @@ import { writeExport } from "./export.ts";
 import type { ExportFormat, Piece, Request } from "./format.ts";
 import { networks } from "./format.ts";
 import { FORMATS } from "./formats.ts";
-import { PrefixSet } from "./prefix-set.ts";
 import { ExportSource } from "./source.ts";
 
 /** The first change in a data folder; nothing else is said. */
@@ -445,27 +444,6 @@ describe("a file is there whole or not at all", () => {
     await expect(writing).rejects.toThrow(`${join(folder, "x")} was not written`);
     expect(readdirSync(folder)).toEqual([]);
   });
-});
-
-test("networks are cut where something begins inside them", () => {
-  const set = new PrefixSet(["10.1.0.0/16", "10.1.2.0/24", "2001:db8::/32"].map((p) => parsePrefix(p)!));
-  const cuts = (network: string) => {
-    const { address, bits } = parsePrefix(network)!;
-    return set.cuts(address, bits);
-  };
-  expect(["0.0.0.0/0", "10.0.0.0/8", "10.1.0.0/16", "10.1.2.0/23"].map(cuts)).toEqual([
-    true,
-    true,
-    true,
-    true,
-  ]);
-  expect(["10.1.2.0/24", "10.1.2.0/25", "10.2.0.0/16", "11.0.0.0/8"].map(cuts)).toEqual([
-    false,
-    false,
-    false,
-    false,
-  ]);
-  expect(["2001:db8::/31", "2001:db8::/32", "::/0"].map(cuts)).toEqual([true, false, true]);
 });
 
 test("special-use networks and IPv4 inside IPv6 have no rows", () => {

@@ -12,24 +12,20 @@ import {
   type AnswerSource,
   addSize,
   alignedBits,
+  type CompiledOverrides,
   ComposedAnswer,
   INCLUDE,
   IpAddress,
   type IpSegment,
   type LoadedRelease,
   type Overrides,
-  type Prefix,
-  parsePrefix,
-  prefixContains,
   RangeColumns,
   REPUTATION_ANSWERS,
-  SPECIAL_USE,
-  specialUse,
   type UnwrappedAddress,
+  unansweredNetworks,
 } from "@inkling/engine";
 import { BulkError } from "../errors.ts";
 import type { Answer, IpTable } from "../members.ts";
-import { PrefixSet } from "./prefix-set.ts";
 
 /** Both families; the value 0 is no answer, others are indices of `answers`. */
 export interface AnswerRanges {
@@ -47,20 +43,16 @@ export interface ListedDomain {
 
 const decoder = new TextDecoder();
 const NO_FLAGS = decoder.decode(REPUTATION_ANSWERS[0]);
-/** Unwrapped by the API; Teredo and ::ffff:0:0/96 lie in special-use networks. */
-const EMBEDDED_IPV4 = ["2002::/16", "64:ff9b::/96"].map((text) => parsePrefix(text)!);
-const NO_ANSWER: readonly Prefix[] = [...SPECIAL_USE.map(({ prefix }) => prefix), ...EMBEDDED_IPV4];
-
 export class ExportSource {
   readonly release: LoadedRelease;
-  private readonly overrides: Overrides;
+  private readonly overrides: CompiledOverrides;
   private readonly source: AnswerSource;
   private readonly answerer = new Answerer();
 
   /** @param now epoch ms; decides which overrides have expired */
   constructor(release: LoadedRelease, overrides: Overrides, now: number) {
     this.release = release;
-    this.overrides = overrides;
+    this.overrides = overrides.compiledWith(release);
     this.source = { release, overrides, now, mode: "up" };
   }
 
@@ -75,15 +67,22 @@ export class ExportSource {
     const isReputation = table === "reputation";
     const missing = table === "network" ? [] : this.release.states[table].missing;
     const answers = new DistinctAnswers(segment, missing);
-    const edges = new PrefixSet([...NO_ANSWER, ...(isReputation ? overriddenNetworks(this.overrides) : [])]);
     const plainValue = (address: UnwrappedAddress) =>
       (isReputation ? this.overridden(address, answers) : undefined) ?? answers.valueAt(address);
     const explainedValue = (address: UnwrappedAddress) => answers.valueOf(explained!(this.explain(address)));
     const knownValue = explained === undefined ? plainValue : explainedValue;
-    const valueAt = (address: UnwrappedAddress) => (hasNoAnswer(address) ? 0 : knownValue(address));
+    const unanswered = unansweredNetworks();
+    const valueAt = (address: UnwrappedAddress) =>
+      unanswered.find(address) !== undefined ? 0 : knownValue(address);
+    const bitsAt = (address: UnwrappedAddress) =>
+      Math.max(
+        segment.reasonBits(address),
+        unanswered.networkBits(address),
+        isReputation ? this.overrides.networkBits(address) : 0,
+      );
     return {
-      v4: yield* familyRanges(4, segment, edges, valueAt),
-      v6: yield* familyRanges(6, segment, edges, valueAt),
+      v4: yield* familyRanges(4, bitsAt, valueAt),
+      v6: yield* familyRanges(6, bitsAt, valueAt),
       answers: answers.texts,
     };
   }
@@ -96,9 +95,7 @@ export class ExportSource {
     for (const { name, providers } of email.domains()) {
       listed.set(name, JSON.parse(decoder.decode(providers)) as string[]);
     }
-    for (const { kind, value } of this.overrides.all) {
-      if (kind === "domain" && !listed.has(value)) listed.set(value, []);
-    }
+    for (const domain of this.overrides.domains) if (!listed.has(domain)) listed.set(domain, []);
     return Array.from(listed, ([domain, providers]) => ({
       domain,
       providers: this.overriddenProviders(domain) ?? providers,
@@ -187,8 +184,7 @@ const WALK = 1 << 16;
 /** Walks one family, network by network, cut so small that each has one answer. */
 function* familyRanges(
   family: 4 | 6,
-  segment: IpSegment,
-  edges: PrefixSet,
+  bitsAt: (address: UnwrappedAddress) => number,
   valueAt: (address: UnwrappedAddress) => number,
 ): Generator<undefined, RangeColumns> {
   const ranges = new RangeColumns(family, 1 << 16);
@@ -197,23 +193,11 @@ function* familyRanges(
   const { words } = address;
   for (let isOpen = true, walked = 1; isOpen; walked++) {
     if (walked % WALK === 0) yield;
-    let bits = Math.max(segment.reasonBits(address), alignedBits(address));
-    while (edges.cuts(address, bits)) bits++;
+    const bits = Math.max(alignedBits(address), bitsAt(address));
     ranges.append(words[0]!, words[1]!, words[2]!, words[3]!, valueAt(address));
     isOpen = addSize(words, bits);
   }
   return ranges;
-}
-
-function hasNoAnswer(address: IpAddress): boolean {
-  return specialUse(address) !== undefined || EMBEDDED_IPV4.some((prefix) => prefixContains(prefix, address));
-}
-
-/** The networks that overrides are about. */
-function overriddenNetworks({ all }: Overrides): Prefix[] {
-  return all.flatMap(({ kind, value }) =>
-    kind === "address" || kind === "network" ? (parsePrefix(value) ?? []) : [],
-  );
 }
 
 function noData(lookup: string): BulkError {

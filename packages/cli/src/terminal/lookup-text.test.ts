@@ -126,7 +126,7 @@ const rows: [name: string, lookup: Scope, over: Parameters<typeof textOf>[1], te
       body: { ...CLEAN, is_abuser: true },
       evidence: [{ ...sets("override", "is_abuser", "override"), id: "ovr_1" }],
     },
-    `192.0.2.1: a known abuser
+    `192.0.2.1: an abuser
   Tor exit      no
   proxy or VPN  no
   abuser        yes: your override ovr_1`,

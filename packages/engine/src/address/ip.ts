@@ -329,14 +329,30 @@ export function parsePrefix(text: string): Prefix | undefined {
     if (bits > width) return undefined;
   }
   if (hasHostBits(address, bits)) return undefined;
-  if (address.family === 6 && bits >= 96) {
-    const w = address.words;
-    if (w[0] === 0 && w[1] === 0 && w[2] === 0xffff) {
-      unwrapIpv4(address);
-      return { address, bits: bits - 96 };
-    }
+  return withoutMapping(address, bits);
+}
+
+/** The network of so many bits around an address; the address loses its other bits. */
+export function networkAround(address: IpAddress, bits: number): Prefix {
+  clearHostBits(address, bits);
+  return withoutMapping(address, bits);
+}
+
+/** IPv4-mapped IPv6 becomes the IPv4 network. */
+function withoutMapping(address: IpAddress, bits: number): Prefix {
+  const w = address.words;
+  const isMapped = address.family === 6 && bits >= 96 && w[0] === 0 && w[1] === 0 && w[2] === 0xffff;
+  if (!isMapped) return { address, bits };
+  unwrapIpv4(address);
+  return { address, bits: bits - 96 };
+}
+
+/** Clears the bits of an address behind the first `bits`. */
+export function clearHostBits({ family, words }: IpAddress, bits: number): void {
+  for (let k = 0; k < (family === 4 ? 1 : 4); k++) {
+    const kept = Math.min(32, Math.max(0, bits - 32 * k));
+    words[k] = kept === 0 ? 0 : words[k]! & (0xffffffff << (32 - kept));
   }
-  return { address, bits };
 }
 
 function hasHostBits(address: IpAddress, bits: number): boolean {

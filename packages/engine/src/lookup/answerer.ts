@@ -17,7 +17,7 @@ import {
 } from "../address/ip.ts";
 import { specialUse } from "../address/special-use.ts";
 import { parseEmail } from "../email/email.ts";
-import type { Overrides } from "../overrides/match.ts";
+import type { Overrides } from "../overrides/compiled.ts";
 import { REPUTATION_ANSWERS } from "../overrides/reputation-flags.ts";
 import { answerEmail } from "../segment/email-segment.ts";
 import type { IpSegment } from "../segment/ip-segment.ts";
@@ -101,15 +101,17 @@ export class Answerer {
     if (reserved !== undefined) return RESERVED.get(reserved.use)!; // has every use
     const failure = findFailure(lookup, source);
     if (failure !== undefined) return failure;
-    const { overrides, now } = source;
     const release = source.release!; // as is its segment: findFailure looked
     const listed =
       lookup === "geolocate"
         ? release.geo!.lookup(address)
         : (release.reputation!.lookup(address) ?? NO_FLAGS);
     if (listed === undefined) return NOT_FOUND;
+    const { overrides, now } = source;
     const verdict =
-      lookup === "reputation" && overrides.hasAddresses ? overrides.matchAddress(address, now) : undefined;
+      lookup === "reputation" && !overrides.isEmpty
+        ? overrides.compiledWith(release).matchAddress(address, now)
+        : undefined;
     if (verdict === undefined && include === 0) return listed;
     const overridden = verdict && overrideReputation(listed, verdict);
     const plain = overridden?.body ?? listed;
@@ -139,17 +141,17 @@ export class Answerer {
   answerEmail(text: string, source: AnswerSource, withEvidence = false, check?: EmailCheck): Outcome {
     const failure = findFailure("email", source);
     if (failure !== undefined) return failure;
-    const { overrides, now } = source;
     const release = source.release!; // as is its segment: findFailure looked
+    const overrides = source.overrides.compiledWith(release);
     const listed = answerEmail(text, release.email!);
     if (!overrides.hasEmail && !withEvidence && check === undefined) return listed;
     const mailbox = parseEmail(text);
     const verdict =
       overrides.hasEmail && mailbox.host !== undefined
-        ? overrides.matchEmail(text, mailbox.host, now)
+        ? overrides.matchEmail(text, mailbox.host, source.now)
         : undefined;
     if (verdict === undefined && !withEvidence && check === undefined) return listed;
-    const overridden = verdict && overrideEmail(listed, verdict);
+    const overridden = verdict && overrideEmail(listed, mailbox.valid, verdict);
     const plain = overridden?.body ?? listed;
     const entries = withEvidence || check !== undefined ? overrideEntries(verdict) : [];
     const explained = (body: Uint8Array) =>
@@ -172,7 +174,7 @@ export function findFailure(lookup: Lookup, { release, mode }: AnswerSource): Lo
 /** The segment whose bytes are the answers about public addresses as they stand; undefined where more is to be done. */
 export function plainSegment(lookup: IpLookup, source: AnswerSource): IpSegment | undefined {
   const { release, overrides } = source;
-  if (lookup === "reputation" && overrides.hasAddresses) return undefined;
+  if (lookup === "reputation" && overrides.compiledWith(release).hasAddresses) return undefined;
   if (release === undefined || findFailure(lookup, source) !== undefined) return undefined;
   return lookup === "geolocate" ? release.geo : release.reputation;
 }

@@ -1,6 +1,8 @@
 // failure.ts: why a lookup has no answer: a closed set of frozen values, without words for any protocol.
 
+import { parsePrefix } from "../address/ip.ts";
 import { SPECIAL_USE } from "../address/special-use.ts";
+import { PrefixTable } from "../segment/prefix-table.ts";
 
 export type LookupFailure =
   | { readonly reason: "address_invalid" | "no_release" | "not_found" }
@@ -20,4 +22,24 @@ export const RESERVED: ReadonlyMap<string, LookupFailure> = new Map(
 
 export function dataMissing(names: readonly string[]): LookupFailure {
   return Object.freeze({ reason: "data_missing", names: Object.freeze(names) });
+}
+
+let unanswered: PrefixTable<true, true> | undefined;
+
+/**
+ * Networks without answers, for walks through the address space: those of special use, and those whose addresses are
+ * looked up as the IPv4 address inside, as far as they are not of special use too.
+ */
+export function unansweredNetworks(): PrefixTable<true, true> {
+  unanswered ??= makeUnanswered();
+  return unanswered;
+}
+
+function makeUnanswered(): PrefixTable<true, true> {
+  const embedded = ["2002::/16", "64:ff9b::/96"].flatMap((text) => parsePrefix(text) ?? []);
+  const networks = [...SPECIAL_USE.map(({ prefix }) => prefix), ...embedded];
+  return new PrefixTable(
+    networks.map((network) => [network, true]),
+    () => true,
+  );
 }

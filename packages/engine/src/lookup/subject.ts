@@ -5,7 +5,7 @@
 // src  docs/api.md
 // cost a copy of the answer; the network segment is read here and for its evidence alone
 
-import { formatIp, IpAddress, type UnwrappedAddress } from "../address/ip.ts";
+import { clearHostBits, formatIp, IpAddress, type UnwrappedAddress } from "../address/ip.ts";
 import { ascii } from "../email/ascii.ts";
 import type { IpSegment } from "../segment/ip-segment.ts";
 
@@ -16,10 +16,8 @@ export function networkText({ family, words }: UnwrappedAddress, bits: number): 
   const width = family === 4 ? 32 : 128;
   if (bits > width) return "";
   masked.family = family;
-  for (let k = 0; k < width / 32; k++) {
-    const kept = Math.min(32, Math.max(0, bits - 32 * k));
-    masked.words[k] = kept === 0 ? 0 : words[k]! & (0xffffffff << (32 - kept));
-  }
+  masked.words.set(words);
+  clearHostBits(masked, bits);
   return `${formatIp(masked)}/${bits}`;
 }
 

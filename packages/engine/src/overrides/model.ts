@@ -4,6 +4,8 @@
 // note An email address is kept as the SHA-256 of its normal form only.
 
 import { REPUTATION_FLAGS, type ReputationFlag } from "@inkling/contract";
+import { type Prefix, parsePrefix } from "../address/ip.ts";
+import type { IpSegment } from "../segment/ip-segment.ts";
 
 export const OVERRIDE_KINDS = ["address", "network", "domain", "email_hash"] as const;
 export type OverrideKind = (typeof OVERRIDE_KINDS)[number];
@@ -48,6 +50,40 @@ export interface Override extends NewOverride {
   readonly id: string;
   readonly createdAt: number;
   readonly removedAt: number | undefined;
+}
+
+/** What of a release may say where a kind of override applies. */
+export interface OverrideRelease {
+  readonly network?: IpSegment | undefined;
+}
+
+/** Where an override applies: all that any part of the program reads of its kind and value. */
+export interface OverridePlace {
+  readonly prefixes?: readonly Prefix[];
+  /** The domain and all names below it. */
+  readonly domain?: string;
+  /** The SHA-256 of one {@link normalMailbox}. */
+  readonly mailbox?: string;
+}
+
+/** @param _release the one that it is compiled with, for kinds that name networks by what a release has */
+export function placeOf(
+  { kind, value }: OverrideTarget,
+  _release: OverrideRelease | undefined,
+): OverridePlace {
+  switch (kind) {
+    case "address":
+    case "network": {
+      const prefix = parsePrefix(value);
+      return { prefixes: prefix === undefined ? [] : [prefix] }; // a row changed by hand matches nothing
+    }
+    case "domain":
+      return { domain: value };
+    case "email_hash":
+      return { mailbox: value };
+    default:
+      return kind satisfies never;
+  }
 }
 
 /** Is it in force at this time? */

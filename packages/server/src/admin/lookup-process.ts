@@ -10,13 +10,12 @@ import {
   formatIp,
   formatPrefix,
   INCLUDE,
+  isInForce,
   type LookupFailure,
   type Outcome,
   type Override,
   type Prefix,
   parseEmail,
-  parsePrefix,
-  prefixContains,
   RESERVED,
   toAsciiDomain,
 } from "@inkling/engine";
@@ -86,7 +85,10 @@ function ofMailbox(
   source: AnswerSource,
 ) {
   const { host } = parseEmail(mailbox);
-  const verdict = host === undefined ? undefined : source.overrides.matchEmail(mailbox, host, source.now);
+  const verdict =
+    host === undefined
+      ? undefined
+      : source.overrides.compiledWith(source.release).matchEmail(mailbox, host, source.now);
   const email = documentOf(answerer.answerEmail(mailbox, source, true));
   return { value, kind, email, overrides: (verdict?.applied ?? []).map(overrideJson) };
 }
@@ -101,7 +103,9 @@ function ofAddress(value: string, answerer: Answerer, source: AnswerSource) {
       answerer.answerAddress("geolocate", address, source, INCLUDE.evidence | INCLUDE.network),
     ),
     reputation: documentOf(answerer.answerAddress("reputation", address, source, INCLUDE.evidence)),
-    overrides: (source.overrides.matchAddress(address, source.now)?.applied ?? []).map(overrideJson),
+    overrides: (
+      source.overrides.compiledWith(source.release).matchAddress(address, source.now)?.applied ?? []
+    ).map(overrideJson),
   };
 }
 
@@ -116,16 +120,9 @@ function ofNetwork(value: string, network: Prefix, source: AnswerSource, left: L
 }
 
 /** Those in force about a network, a part of it, or one around it. */
-function overridesWithin(network: Prefix, { overrides, now }: AnswerSource) {
-  const isAbout = ({ kind, value }: Override) => {
-    const prefix = kind === "address" || kind === "network" ? parsePrefix(value) : undefined;
-    return (
-      prefix !== undefined &&
-      (prefixContains(network, prefix.address) || prefixContains(prefix, network.address))
-    );
-  };
-  const isInForce = ({ expiresAt }: Override) => expiresAt === undefined || expiresAt > now;
-  const found = overrides.all.filter((one) => isInForce(one) && isAbout(one));
+function overridesWithin(network: Prefix, { release, overrides, now }: AnswerSource) {
+  const around = overrides.compiledWith(release).around(network);
+  const found = overrides.all.filter((one) => around.has(one) && isInForce(one, now));
   return found.slice(0, MOST_OVERRIDES).map(overrideJson);
 }
 

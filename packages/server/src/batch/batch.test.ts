@@ -3,6 +3,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { gunzipSync, gzipSync } from "node:zlib";
+import { SANDBOX_ADDRESSES, SANDBOX_PROBLEMS } from "@inkling/contract";
 import {
   formatIp,
   type IpAddress,
@@ -22,7 +23,6 @@ import type { Key } from "../keys/key.ts";
 import { cellsOnDemand } from "../limits/key-cells.testing.ts";
 import { Buckets } from "../limits/token-bucket.ts";
 import { SANDBOX_VERSION } from "../lookup/sandbox.ts";
-import { SANDBOX_ADDRESSES, SANDBOX_PROBLEMS } from "../lookup/sandbox-tables.ts";
 import { overridesOf } from "../overrides/record.ts";
 import { HOLD_MS } from "./batch.ts";
 import { decoded, MAX_JSON_BYTES } from "./body.ts";
@@ -42,6 +42,9 @@ function segment(answer: string, record = 1): IpSegment {
   };
   return {
     lookup: find,
+    record: () => record,
+    answer: () => encode(answer),
+    countryOf: () => undefined,
     answers: {
       copy: (number: number, out: PartSink) => {
         if (number !== record) return 0;

@@ -20,13 +20,13 @@ import {
   formatPrefix,
   IpAddress,
   type IpSegment,
+  networkAround,
   type Prefix,
   parseIp,
-  parsePrefix,
   prefixContains,
-  SPECIAL_USE,
   specialUse,
   type UnwrappedAddress,
+  unansweredNetworks,
 } from "@inkling/engine";
 
 /** A part of the network that has one answer. */
@@ -56,9 +56,6 @@ export interface NetworkSummary {
 export const MOST_PREFIXES = 100;
 export const MOST_COUNTRIES = 10;
 
-const EMBEDDED_IPV4 = ["2002::/16", "64:ff9b::/96"].map((text) => parsePrefix(text)!);
-const NOT_ANSWERED: readonly Prefix[] = [...SPECIAL_USE.map(({ prefix }) => prefix), ...EMBEDDED_IPV4];
-
 /** The network around an address: "203.0.113.9/24" is 203.0.113.0/24. */
 export function readNetwork(text: string): Prefix | undefined {
   const [host = "", digits = "", ...others] = text.split("/");
@@ -66,11 +63,7 @@ export function readNetwork(text: string): Prefix | undefined {
   if (address === undefined || others.length > 0 || !/^\d{1,3}$/.test(digits)) return undefined;
   const bits = Number(digits);
   if (bits > (address.family === 4 ? 32 : 128)) return undefined;
-  for (let k = 0; k < 4; k++) {
-    const kept = Math.min(32, Math.max(0, bits - 32 * k));
-    if (kept < 32) address.words[k]! &= ~(0xffffffff >>> kept);
-  }
-  return parsePrefix(`${formatPrefix({ address, bits })}`);
+  return networkAround(address, bits);
 }
 
 /** The special use of all of a network. */
@@ -82,22 +75,20 @@ export function networkUse({ address, bits }: Prefix): string | undefined {
 /** @param most prefixes that may be examined */
 export function summarizeNetwork(network: Prefix, source: AnswerSource, most: number): NetworkSummary {
   const { geo, reputation } = source.release!; // the caller has opened it
-  const segments = [geo, reputation].filter((segment) => segment !== undefined);
+  const overrides = source.overrides.compiledWith(source.release);
+  const unanswered = unansweredNetworks();
+  const coverings = [geo, reputation, overrides, unanswered].filter((covering) => covering !== undefined);
   const places = new Places(geo);
   const answerer = new Answerer();
-  const edges = new Edges(network, source);
   const flags = ADDRESS_FLAGS.map(() => 0);
   const countries = new Map<string, number>();
   const [flagged, others]: [SummaryPrefix[], SummaryPrefix[]] = [[], []];
   let [examined, reserved, anyFlag, count] = [0, 0, 0, 0];
-  walk(network, segments, edges, (address, bits) => {
+  walk(network, coverings, (address, bits) => {
     if (count++ === most) return false;
     const share = 2 ** (network.bits - bits);
     examined += share;
-    if (
-      specialUse(address) !== undefined ||
-      EMBEDDED_IPV4.some((prefix) => prefixContains(prefix, address))
-    ) {
+    if (unanswered.find(address) !== undefined) {
       reserved += share;
       return true;
     }
@@ -130,11 +121,13 @@ export function summarizeNetwork(network: Prefix, source: AnswerSource, most: nu
   };
 }
 
+/** What divides the address space into networks of one answer. */
+type Covering = Pick<IpSegment, "networkBits">;
+
 /** Visits a network in parts that have one answer each, until `visit` returns false. */
 function walk(
   network: Prefix,
-  segments: readonly IpSegment[],
-  edges: Edges,
+  coverings: readonly Covering[],
   visit: (address: UnwrappedAddress, bits: number) => boolean,
 ): void {
   const address = new IpAddress() as UnwrappedAddress; // networks of embedded IPv4 are not answered
@@ -142,43 +135,10 @@ function walk(
   address.words.set(network.address.words);
   for (let isOpen = true; isOpen; ) {
     let bits = Math.max(network.bits, alignedBits(address));
-    for (const segment of segments) bits = Math.max(bits, segment.networkBits(address));
-    bits = edges.cut(address, bits);
+    for (const covering of coverings) bits = Math.max(bits, covering.networkBits(address));
     if (!visit(address, bits)) return;
     isOpen = addSize(address.words, bits) && prefixContains(network, address);
   }
-}
-
-/** Networks within another at whose edges an answer may change, in address order. */
-class Edges {
-  private readonly prefixes: readonly Prefix[];
-  private next = 0;
-
-  constructor(network: Prefix, { overrides }: AnswerSource) {
-    const overridden = overrides.all.flatMap(({ kind, value }) =>
-      kind === "address" || kind === "network" ? (parsePrefix(value) ?? []) : [],
-    );
-    this.prefixes = [...NOT_ANSWERED, ...overridden]
-      .filter(({ address, bits }) => bits > network.bits && prefixContains(network, address))
-      .sort((a, b) => compare(a.address, b.address));
-  }
-
-  /** @returns the prefix length of the part from `address` on, `bits` at least; addresses only rise from call to call */
-  cut(address: IpAddress, bits: number): number {
-    const { prefixes } = this;
-    while (this.next < prefixes.length && compare(prefixes[this.next]!.address, address) < 0) this.next++;
-    let cut = bits;
-    for (let i = this.next; i < prefixes.length; i++) {
-      const edge = prefixes[i]!;
-      while (edge.bits > cut && prefixContains({ address, bits: cut }, edge.address)) cut++;
-      if (compare(edge.address, address) > 0) break; // what follows lies further away
-    }
-    return cut;
-  }
-}
-
-function compare({ words: a }: IpAddress, { words: b }: IpAddress): number {
-  return a[0]! - b[0]! || a[1]! - b[1]! || a[2]! - b[2]! || a[3]! - b[3]!;
 }
 
 type Place = Pick<SummaryPrefix, "country" | "city">;

@@ -1,6 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { PROBLEM_CODES, PROBLEMS } from "@inkling/contract";
+import {
+  PROBLEM_CODES,
+  SANDBOX_ADDRESSES,
+  SANDBOX_CHECKS,
+  SANDBOX_DOMAINS,
+  SANDBOX_PROBLEMS,
+} from "@inkling/contract";
 import {
   INCLUDE,
   IpAddress,
@@ -14,7 +20,6 @@ import {
 import type { Problem } from "../http/problems.ts";
 import { MX_OUTCOMES } from "../mx/outcome.ts";
 import { sandboxAddress, sandboxEmail } from "./sandbox.ts";
-import { SANDBOX_ADDRESSES, SANDBOX_CHECKS, SANDBOX_DOMAINS, SANDBOX_PROBLEMS } from "./sandbox-tables.ts";
 
 const address = (text: string) => {
   const parsed = new IpAddress();
@@ -278,72 +283,9 @@ describe("sandbox problems", () => {
 });
 
 describe("docs/sandbox.md", () => {
-  const tables = docsTables();
-  test.each(Object.entries(tables))("has the table of %s", async (_, markdown) => {
-    const docs = await Bun.file(join(import.meta.dir, "../../../../docs/sandbox.md")).text();
-    expect(docs).toContain(`\n\n${markdown}\n`);
-  });
   test("shows the places as they are", async () => {
     const docs = await Bun.file(join(import.meta.dir, "../../../../docs/sandbox.md")).text();
     const shown = [...docs.matchAll(/```json\n(.*?)```/gs)].map(([, json]) => JSON.parse(json!));
     expect(shown).toEqual([SANDBOX_ADDRESSES[0]!.geolocation, SANDBOX_ADDRESSES[1]!.geolocation]);
   });
 });
-
-const code = (text: string) => `\`${text}\``;
-const cells = (...texts: readonly string[]) => `| ${texts.join(" | ")} |`;
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  return [cells(...head), `|${"---|".repeat(head.length)}`, ...rows.map((row) => cells(...row))].join("\n");
-}
-
-/** The tables of the docs page, made from the rows that answer. */
-function docsTables() {
-  return {
-    addresses: table(
-      ["address", "or", "stands for", "geolocate", "reputation"],
-      SANDBOX_ADDRESSES.map(({ v4, v6, meaning, geolocation, flags }) => [
-        code(v4),
-        code(v6),
-        meaning,
-        geolocation === undefined
-          ? "404 `IP_ADDRESS_NOT_FOUND`"
-          : !("name" in geolocation.city)
-            ? "countries"
-            : "full",
-        flags === undefined ? "all `false`" : flags.map(code).join(", "),
-      ]),
-    ),
-    domains: table(
-      ["domain", "stands for", "valid", "disposable", "providers"],
-      SANDBOX_DOMAINS.map(({ domain, meaning, valid, providers }) => [
-        code(domain),
-        meaning,
-        code(String(valid)),
-        code(String(providers.length > 0)),
-        code(JSON.stringify(providers)),
-      ]),
-    ),
-    checks: table(
-      ["domain", "stands for", "valid", "disposable", "providers", "checks.mx"],
-      SANDBOX_CHECKS.map(({ domain, meaning, mx, valid, providers }) => [
-        code(domain),
-        meaning,
-        code(String(valid)),
-        code(String(providers.length > 0)),
-        code(JSON.stringify(providers)),
-        code(mx),
-      ]),
-    ),
-    problems: table(
-      ["status", "code", "address", "or", "domain"],
-      SANDBOX_PROBLEMS.map((row) => [
-        String(PROBLEMS[row.code].status),
-        code(row.code),
-        code(row.v4),
-        code(row.v6),
-        code(row.domain),
-      ]),
-    ),
-  };
-}

@@ -1,9 +1,21 @@
-// sandbox.ts: the fixed answers of ink_test_ keys, made from sandbox-tables.ts.
+// sandbox.ts: the fixed answers of ink_test_ keys, made from the rows of the contract.
 //
 // in   a lookup, and its value
 // out  the answer's bytes, or a problem; always the same
 // note the release is never read: a client's tests pass on an empty server, and on a server with other data
 
+import {
+  LOCATION_EVIDENCE,
+  networkEvidence,
+  SANDBOX_ADDRESSES,
+  SANDBOX_CHECKS,
+  SANDBOX_DOMAINS,
+  SANDBOX_PROBLEMS,
+  SANDBOX_UNKNOWN,
+  type SandboxAddress,
+  type SandboxEvidence,
+  type SandboxNetwork,
+} from "@inkling/contract";
 import {
   bitsOf,
   formatIp,
@@ -22,18 +34,6 @@ import {
 import { type Problem, problem, scopeProblem } from "../http/problems.ts";
 import type { MxOutcome } from "../mx/outcome.ts";
 import { mailHostEntry } from "./mx.ts";
-import {
-  LOCATION_EVIDENCE,
-  networkEvidence,
-  SANDBOX_ADDRESSES,
-  SANDBOX_CHECKS,
-  SANDBOX_DOMAINS,
-  SANDBOX_PROBLEMS,
-  SANDBOX_UNKNOWN,
-  type SandboxAddress,
-  type SandboxEvidence,
-  type SandboxNetwork,
-} from "./sandbox-tables.ts";
 
 /** The Inkling-Data-Version of sandbox answers. */
 export const SANDBOX_VERSION = "sandbox-1";

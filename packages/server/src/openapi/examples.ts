@@ -1,16 +1,17 @@
 // examples.ts: the sandbox's answers as examples of the public API's document.
 
-import { OPERATIONS, type OperationId } from "@inkling/contract";
-import { INCLUDE, parseUnwrapped } from "@inkling/engine";
-import { type Problem, type ProblemCode, problem, problemBody } from "../http/problems.ts";
-import type { Scope } from "../keys/key.ts";
-import { sandboxAddress, sandboxEmail } from "../lookup/sandbox.ts";
 import {
+  OPERATIONS,
+  type OperationId,
   SANDBOX_ADDRESSES,
   SANDBOX_CHECKS,
   SANDBOX_DOMAINS,
   SANDBOX_PROBLEMS,
-} from "../lookup/sandbox-tables.ts";
+} from "@inkling/contract";
+import { INCLUDE, parseUnwrapped } from "@inkling/engine";
+import { type Problem, type ProblemCode, problem, problemBody } from "../http/problems.ts";
+import type { Scope } from "../keys/key.ts";
+import { sandboxAddress, sandboxEmail } from "../lookup/sandbox.ts";
 import type { Example } from "./document.ts";
 
 /** By name. */

@@ -11,13 +11,14 @@ import {
   prefixContains,
   type UnwrappedAddress,
 } from "../address/ip.ts";
-import { Overrides, type OverrideVerdict } from "./match.ts";
+import { Overrides, type OverrideVerdict } from "./compiled.ts";
 import { ADDRESS_FLAGS, type Override, type OverrideKind } from "./model.ts";
 import { bitsOf, bitsOfAnswer, forcedBits, REPUTATION_ANSWERS } from "./reputation-flags.ts";
 
 const NOW = 1_000;
 /** The local part stands for its hash. */
-const overridesWith = (all: readonly Override[]) => new Overrides(all, (mailbox) => mailbox.split("@")[0]!);
+const overridesWith = (all: readonly Override[]) =>
+  new Overrides(all, (mailbox) => mailbox.split("@")[0]!).compiledWith(undefined);
 let count = 0;
 
 type Forced = Pick<Override, "flag" | "verdict">;
@@ -102,11 +103,11 @@ describe("email", () => {
 });
 
 test("without overrides of a kind nothing is matched or hashed", () => {
-  const { hasAddresses, hasEmail } = Overrides.NONE;
+  const { hasAddresses, hasEmail } = Overrides.NONE.compiledWith(undefined);
   assert.deepEqual([hasAddresses, hasEmail], [false, false]);
   const ofMail = new Overrides([override("domain", "a.com", flag("disposable", true))], () => {
     throw new Error("hashed");
-  });
+  }).compiledWith(undefined);
   assert.deepEqual([ofMail.hasAddresses, ofMail.hasEmail], [false, true]);
   assert.equal(ofMail.matchEmail("x@b.com", "b.com", NOW), undefined);
   assert.equal(ofMail.matchAddress(address("1.1.1.1"), NOW), undefined);
@@ -199,6 +200,46 @@ describe("random overrides, against each tried in turn", () => {
     );
     assert.ok(matched > 300);
   });
+});
+
+test("walks: how far the same overrides apply, and which are about a network", () => {
+  const all = [
+    override("network", "81.2.0.0/16", flag("is_proxy", true)),
+    override("address", "81.2.69.142", flag("is_abuser", true)),
+    override("network", "81.2.69.0/24", flag("is_proxy", false)),
+    override("network", "2a00:1450::/32", flag("is_proxy", false)),
+    override("network", "255.255.255.0/24", flag("is_proxy", false)),
+  ];
+  const overrides = overridesWith(all);
+  const bits = (text: string) => overrides.networkBits(address(text));
+  assert.deepEqual(
+    ["81.2.69.142", "81.2.69.143", "81.2.69.1", "81.2.68.9", "81.3.0.1", "1.1.1.1", "255.255.255.1"].map(
+      bits,
+    ),
+    [32, 32, 25, 24, 16, 2, 24],
+  );
+  assert.deepEqual(["2a00:1450::1", "2a00:1451::", "::9"].map(bits), [32, 32, 3]);
+  const around = (text: string) => {
+    const found = overrides.around(parsePrefix(text)!);
+    return all.flatMap((one, i) => (found.has(one) ? [i] : []));
+  };
+  assert.deepEqual(around("81.2.69.128/25"), [0, 1, 2]);
+  assert.deepEqual(around("81.2.70.0/24"), [0]);
+  assert.deepEqual(around("0.0.0.0/0"), [0, 1, 2, 4]);
+  assert.deepEqual(around("::/0"), [3]);
+  assert.deepEqual(around("10.0.0.0/8"), []);
+  assert.deepEqual(
+    [overrides.covers(address("81.2.0.1")), overrides.covers(address("81.3.0.1"))],
+    [true, false],
+  );
+});
+
+test("they are compiled again for another release only", () => {
+  const overrides = new Overrides([], () => "");
+  const [first, second] = [{}, {}];
+  const compiled = overrides.compiledWith(first);
+  assert.equal(overrides.compiledWith(first), compiled);
+  assert.notEqual(overrides.compiledWith(second), compiled);
 });
 
 describe("the eight answers", () => {

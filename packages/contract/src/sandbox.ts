@@ -1,11 +1,15 @@
-// sandbox-tables.ts: what ink_test_ keys get: every verdict, and every problem that a client may meet.
+// sandbox.ts: what ink_test_ keys get: every verdict, and every problem that a client may meet.
 //
-// src  docs/sandbox.md and docs/evidence.md show these tables; a test keeps both alike
-// note documentation addresses (RFC 5737, RFC 3849) and example domains (RFC 2606)
+// The server's sandbox, the examples of the OpenAPI document, the fake client of @inkling/client/testing and the tables
+// of docs/sandbox.md derive from these rows. The address of each flag is in the flag's own row.
+//
+// src  documentation addresses (RFC 5737, RFC 3849) and example domains (RFC 2606)
 
-import type { AddressFlag, OverrideFlag } from "@inkling/engine";
-import type { ProblemCode } from "../http/problems.ts";
-import type { MxOutcome } from "../mx/outcome.ts";
+import { FLAG_ROWS, REPUTATION_FLAGS, type ReputationFlag } from "./flags.ts";
+import type { MxOutcome } from "./members.ts";
+import type { ProblemCode } from "./problems.ts";
+
+type AnswerFlag = ReputationFlag | "disposable";
 
 const FULL = {
   city: { name: "Exampleton" },
@@ -49,7 +53,7 @@ export interface SandboxEvidence {
   readonly feed: string;
   readonly label: string;
   readonly effect: "sets" | "removes" | "fills" | "label";
-  readonly flags?: readonly OverrideFlag[];
+  readonly flags?: readonly AnswerFlag[];
   readonly members?: readonly string[];
   readonly why?: string;
   readonly did_you_mean?: string;
@@ -59,7 +63,7 @@ function entry(
   feed: string,
   label: string,
   effect: SandboxEvidence["effect"],
-  ...flags: OverrideFlag[]
+  ...flags: AnswerFlag[]
 ): SandboxEvidence {
   return { feed: `sandbox-${feed}`, label, effect, ...(flags.length > 0 && { flags }) };
 }
@@ -75,9 +79,10 @@ export const LOCATION_EVIDENCE: readonly SandboxEvidence[] = [
     why: "from the ISO 3166-1 code of the country",
   },
 ];
-const ATTACKER = entry("attackers", "attacker", "sets", "is_abuser");
-const VPN = entry("vpn", "vpn", "sets", "is_proxy");
-const TOR_EXIT = entry("tor", "tor_exit", "sets", "is_tor_exit");
+const setting = (flag: ReputationFlag) => {
+  const { feed, label } = FLAG_ROWS[flag].sandbox;
+  return entry(feed, label, "sets", flag);
+};
 const HOSTING = entry("hosting", "hosting", "label");
 const RELAY = entry("relay", "relay", "removes", "is_abuser", "is_proxy");
 const DISPOSABLE = entry("disposable", "disposable", "sets", "disposable");
@@ -103,7 +108,7 @@ export interface SandboxAddress {
   readonly meaning: string;
   /** Absent: 404 IP_ADDRESS_NOT_FOUND. */
   readonly geolocation?: typeof FULL | typeof COUNTRIES;
-  readonly flags?: readonly AddressFlag[];
+  readonly flags?: readonly ReputationFlag[];
   /** Of its reputation. */
   readonly evidence?: readonly SandboxEvidence[];
   readonly network: SandboxNetwork;
@@ -121,26 +126,30 @@ function address(
 function flagged(
   number: number,
   meaning: string,
-  flags: readonly AddressFlag[],
-  ...evidence: SandboxEvidence[]
+  flags: readonly ReputationFlag[],
+  more: readonly SandboxEvidence[] = [],
 ) {
-  const network = flags.includes("is_proxy") || flags.includes("is_tor_exit") ? DATA_CENTRE : ACCESS;
+  const network = flags.some((flag) => FLAG_ROWS[flag].sandbox.hosting) ? DATA_CENTRE : ACCESS;
+  const evidence = [...flags.map(setting), ...more];
   return address(number, meaning, { geolocation: FULL, flags, evidence }, network);
 }
+
+const COUNTS = ["none", "one", "two", "three", "four", "five", "six", "seven", "eight"];
 
 /** Addresses with a verdict. */
 export const SANDBOX_ADDRESSES: readonly SandboxAddress[] = [
   address(1, "an ordinary visitor, everything known; also `me`"),
   address(2, "only countries known", { geolocation: COUNTRIES }),
   address(3, "a public address that no data knows", {}, UNKNOWN_NETWORK),
-  flagged(4, "an abuser", ["is_abuser"], ATTACKER),
-  flagged(5, "a proxy or VPN", ["is_proxy"], VPN, HOSTING),
-  flagged(6, "a Tor exit", ["is_tor_exit"], TOR_EXIT),
-  flagged(7, "all three", ["is_abuser", "is_proxy", "is_tor_exit"], ATTACKER, VPN, TOR_EXIT),
+  ...REPUTATION_FLAGS.map((flag) => {
+    const { noun, sandbox } = FLAG_ROWS[flag];
+    return flagged(sandbox.number, noun, [flag], sandbox.hosting === "listed" ? [HOSTING] : []);
+  }),
+  flagged(7, `all ${COUNTS[REPUTATION_FLAGS.length]}`, REPUTATION_FLAGS),
   address(
     8,
     "a privacy relay that a VPN list names: not flagged",
-    { geolocation: FULL, evidence: [VPN, RELAY] },
+    { geolocation: FULL, evidence: [setting("is_proxy"), RELAY] },
     RELAYS,
   ),
 ];

@@ -1,0 +1,177 @@
+// compiled.ts: all overrides in force, compiled with a release: which of them decide about an address or email address.
+//
+// in   all overrides in force and a release; then one address, or one email address and its host, and the time
+// out  a verdict: forced flags, and the overrides behind them; undefined when none applies
+// cost compiled once for each change of the overrides or of the release: docs/overrides.md has the times.
+//      Then an address costs one read of a directory, seldom a binary search; a host one Map lookup for each label
+//
+// For each flag the closest override wins: the longest prefix, the email address before the domain, the domain before
+// its parent. Expired ones are skipped, so that the next closest applies.
+
+import type { IpAddress, Prefix, UnwrappedAddress } from "../address/ip.ts";
+import { PrefixTable } from "../segment/prefix-table.ts";
+import {
+  isInForce,
+  normalMailbox,
+  type Override,
+  type OverrideFlag,
+  type OverrideRelease,
+  placeOf,
+} from "./model.ts";
+
+/** What overrides decide about one address or email address. */
+export class OverrideVerdict {
+  /** The flags that are forced, and to which value. */
+  readonly flags: ReadonlyMap<OverrideFlag, boolean>;
+  /** The overrides that have an effect, closest first. */
+  readonly applied: readonly Override[];
+
+  /** @param closestFirst those that apply; for each flag the first one decides */
+  constructor(closestFirst: readonly Override[]) {
+    const flags = new Map<OverrideFlag, boolean>();
+    this.applied = closestFirst.filter(({ flag, verdict }) => {
+      if (flags.has(flag)) return false;
+      flags.set(flag, verdict);
+      return true;
+    });
+    this.flags = flags;
+  }
+}
+
+/** Overrides that apply together, closest first; their verdict changes only when one of them expires. */
+class Region {
+  readonly all: readonly Override[];
+  private verdict: OverrideVerdict | undefined;
+  /** The verdict holds from here on, until then: epoch ms. */
+  private since = Number.POSITIVE_INFINITY;
+  private until = Number.NEGATIVE_INFINITY;
+
+  constructor(all: readonly Override[]) {
+    this.all = all;
+  }
+
+  at(now: number): OverrideVerdict | undefined {
+    if (now < this.since || now >= this.until) this.judge(now);
+    return this.verdict;
+  }
+
+  private judge(now: number): void {
+    this.since = Number.NEGATIVE_INFINITY;
+    this.until = Number.POSITIVE_INFINITY;
+    const inForce = this.all.filter(({ expiresAt = Number.POSITIVE_INFINITY }) => {
+      if (expiresAt > now) this.until = Math.min(this.until, expiresAt);
+      else this.since = Math.max(this.since, expiresAt);
+      return expiresAt > now;
+    });
+    this.verdict = inForce.length === 0 ? undefined : new OverrideVerdict(inForce);
+  }
+}
+
+export class CompiledOverrides {
+  /** Is any of them about addresses? */
+  readonly hasAddresses: boolean;
+  /** Is any of them about domains or email addresses? */
+  readonly hasEmail: boolean;
+  private readonly sha256: (text: string) => string;
+  private readonly networks: PrefixTable<Override, Region>;
+  private readonly ofDomain = new Map<string, Override[]>();
+  private readonly ofMailbox = new Map<string, Override[]>();
+
+  constructor(
+    all: readonly Override[],
+    release: OverrideRelease | undefined,
+    sha256: (text: string) => string,
+  ) {
+    this.sha256 = sha256;
+    const networks: (readonly [Prefix, Override])[] = [];
+    for (const override of all) {
+      const { prefixes = [], domain, mailbox } = placeOf(override, release);
+      for (const prefix of prefixes) networks.push([prefix, override]);
+      if (domain !== undefined) append(this.ofDomain, domain, override);
+      if (mailbox !== undefined) append(this.ofMailbox, mailbox, override);
+    }
+    this.networks = new PrefixTable(networks, (closestFirst) => new Region(closestFirst));
+    this.hasAddresses = networks.length > 0;
+    this.hasEmail = this.ofDomain.size + this.ofMailbox.size > 0;
+  }
+
+  /** @param now epoch ms */
+  matchAddress(address: UnwrappedAddress, now: number): OverrideVerdict | undefined {
+    return this.networks.find(address)?.at(now);
+  }
+
+  /** Is there an override about this address, expired or not? */
+  covers(address: UnwrappedAddress): boolean {
+    return this.networks.find(address) !== undefined;
+  }
+
+  /** The prefix length of the largest network around an address about which the same overrides are. */
+  networkBits(address: IpAddress): number {
+    return this.networks.networkBits(address);
+  }
+
+  /** Those about a network, a part of it, or one around it. */
+  around(network: Prefix): ReadonlySet<Override> {
+    return new Set(Array.from(this.networks.findWithin(network), ({ all }) => all).flat());
+  }
+
+  /** The domains that overrides are about. */
+  get domains(): Iterable<string> {
+    return this.ofDomain.keys();
+  }
+
+  /**
+   * @param host of the email address, as lower-case A-labels
+   * @param now epoch ms
+   */
+  matchEmail(text: string, host: string, now: number): OverrideVerdict | undefined {
+    let found = NO_OVERRIDES;
+    if (this.ofMailbox.size > 0) found = this.ofMailbox.get(this.sha256(normalMailbox(text, host))) ?? found;
+    for (let at = 0, dot = 0; dot >= 0 && this.ofDomain.size > 0; at = dot + 1) {
+      const own = this.ofDomain.get(host.slice(at));
+      if (own !== undefined) found = [...found, ...own];
+      dot = host.indexOf(".", at);
+    }
+    if (found.length === 0) return undefined;
+    const inForce = found.filter((override) => isInForce(override, now));
+    return inForce.length === 0 ? undefined : new OverrideVerdict(inForce);
+  }
+}
+
+const NO_OVERRIDES: readonly Override[] = [];
+
+function append(map: Map<string, Override[]>, key: string, override: Override): void {
+  const list = map.get(key);
+  if (list === undefined) map.set(key, [override]);
+  else list.push(override);
+}
+
+const NOTHING = new CompiledOverrides([], undefined, () => "");
+const NOT_COMPILED = Symbol("not compiled");
+
+/** The overrides in force. */
+export class Overrides {
+  readonly all: readonly Override[];
+  readonly isEmpty: boolean;
+  private readonly sha256: (text: string) => string;
+  private release: OverrideRelease | undefined | typeof NOT_COMPILED = NOT_COMPILED;
+  private compiled = NOTHING;
+
+  static readonly NONE = new Overrides([], () => "");
+
+  /** @param sha256 of a text, in lower-case hex; called only when an override is about an email address */
+  constructor(all: readonly Override[], sha256: (text: string) => string) {
+    this.all = all;
+    this.isEmpty = all.length === 0;
+    this.sha256 = sha256;
+  }
+
+  /** Compiles them, unless that was done with this release. */
+  compiledWith(release: OverrideRelease | undefined): CompiledOverrides {
+    if (this.release !== release) {
+      this.release = release;
+      this.compiled = new CompiledOverrides(this.all, release, this.sha256);
+    }
+    return this.compiled;
+  }
+}
