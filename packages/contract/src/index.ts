@@ -4,6 +4,7 @@
 export * from "./admin-operations.ts";
 export * from "./flags.ts";
 export * from "./members.ts";
+export * from "./metrics.ts";
 export {
   COMMON_HEADERS,
   type Content,

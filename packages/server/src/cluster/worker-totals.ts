@@ -2,7 +2,7 @@
 // counter goes back when a worker is replaced.
 
 import { MxCounts } from "../mx/counts.ts";
-import type { MetricsSource } from "../telemetry/metric-definitions.ts";
+import type { MetricsSource } from "../telemetry/metric-readers.ts";
 import type { WorkerReport, WorkerSlot } from "./messages.ts";
 
 export class WorkerTotals {
