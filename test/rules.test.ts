@@ -390,10 +390,9 @@ describe("the npm package `inkling`, which is not ours", () => {
 
 describe("npm test reads nothing outside the repository", () => {
   /** Files of `npm run test:data`, which the runner selects by name; what they share; and the runner itself. */
-  const isData = ({ path }: File) =>
-    /\.data(\.test)?\.ts$/.test(path) || /^(test|scripts\/tests)\/data-folders\.m?[jt]s$/.test(path);
+  const isData = ({ path }: File) => /\.data(\.test)?\.ts$/.test(path) || path === "test/data-folders.ts";
   const isRunner = ({ path }: File) =>
-    path.startsWith("scripts/tests/") || /^test\/(test-runner|rules)\.test\.ts$/.test(path);
+    /^(scripts\/run-tests\.mjs|test\/(test-runner|rules)\.test\.ts)$/.test(path);
   const isBench = ({ path }: File) => path.startsWith("bench/");
   const outside = (all: readonly File[]) =>
     all

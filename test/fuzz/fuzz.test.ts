@@ -5,11 +5,11 @@
 //   npm run test:full -- --fuzz=120 test/fuzz    two hours each
 //   INKLING_FUZZ_SEED=2 npm run …                other cases
 
-import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { FUZZ_MINUTES, FUZZ_SEED } from "../share.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { type FuzzOptions, fuzz } from "./fuzzer.ts";
 
 const MB = 1024 * 1024;
@@ -49,8 +49,7 @@ describe("damaged", () => {
 });
 
 describe("a target that", () => {
-  const folder = mkdtempSync(join(tmpdir(), "inkling-fuzz-"));
-  afterAll(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   const options: FuzzOptions = { cases: 500, minutes: 0, seed: 3, kept: folder, hangMs: 1_000 };
   const madeUp = (name: string, body: string) => {
     const file = join(folder, `${name}.ts`);

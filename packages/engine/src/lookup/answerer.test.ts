@@ -6,7 +6,7 @@ import { parseUnwrapped } from "../address/ip.ts";
 import { Overrides } from "../overrides/compiled.ts";
 import type { Override, OverrideKind } from "../overrides/model.ts";
 import { bitsOf, REPUTATION_ANSWERS } from "../overrides/reputation-flags.ts";
-import type { EmailSegment } from "../segment/email-segment.ts";
+import { cleanAnswer, type EmailSegment } from "../segment/email-segment.ts";
 import type { IpSegment } from "../segment/ip-segment.ts";
 import {
   Answerer,
@@ -47,9 +47,11 @@ function ofAddress(entries: readonly Entry[], truncated = 0): LoadedRelease {
   return loaded({ reputation: reputation as unknown as IpSegment });
 }
 
+const bytesOf = (value: object) => new TextEncoder().encode(JSON.stringify(value));
+
 function ofEmail(answer: object, entries: readonly Entry[] = []): LoadedRelease {
   const email = {
-    answerPlain: () => new TextEncoder().encode(JSON.stringify(answer)),
+    answerPlain: () => ("disposable" in answer && answer.disposable ? bytesOf(answer) : cleanAnswer(true)),
     evidenceFrom: () => record(entries),
   };
   return loaded({ email: email as unknown as EmailSegment });

@@ -151,7 +151,7 @@ export class Answerer {
         ? overrides.matchEmail(text, mailbox.host, source.now)
         : undefined;
     if (verdict === undefined && !withEvidence && check === undefined) return listed;
-    const overridden = verdict && overrideEmail(listed, verdict);
+    const overridden = verdict && overrideEmail(listed, mailbox.valid, verdict);
     const plain = overridden?.body ?? listed;
     const entries = withEvidence || check !== undefined ? overrideEntries(verdict) : [];
     const explained = (body: Uint8Array) =>

@@ -156,9 +156,16 @@ export function answerEmail(text: string, segment: EmailSegment): Uint8Array {
   if (readPlain(text, plain, segment.keys)) return segment.answerPlain(text, plain);
   const { valid, host, registrableStart } = parseEmailInFull(text);
   const providers = host === undefined ? undefined : segment.providersFrom(host, registrableStart);
-  if (providers === undefined) return valid ? CLEAN_VALID : CLEAN_INVALID;
+  if (providers === undefined) return cleanAnswer(valid);
   return joined(valid ? HEAD_VALID : HEAD_INVALID, providers);
 }
+
+/** The answer about a mailbox that is not disposable. Every such answer is one of these two. */
+export const cleanAnswer = (valid: boolean): Uint8Array => (valid ? CLEAN_VALID : CLEAN_INVALID);
+
+/** @param answer from {@link answerEmail}, or one that overrides changed */
+export const isDisposableAnswer = (answer: Uint8Array): boolean =>
+  answer !== CLEAN_VALID && answer !== CLEAN_INVALID;
 
 function joined(head: Uint8Array, providers: Uint8Array): Uint8Array {
   const answer = new Uint8Array(head.length + providers.length + 1);

@@ -41,6 +41,8 @@ function release(over: Partial<Release> = {}): LoadedRelease {
       evidence: (address: Parameters<IpSegment["lookup"]>[0]) =>
         formatIp(address) === known ? record(24) : undefined,
       networkBits: () => 20,
+      record: () => 1,
+      countryOf: () => undefined,
     }) as unknown as IpSegment;
   const parts = {
     geo: answers("81.2.69.142", PLACE),

@@ -12,7 +12,6 @@ import { ADDRESS_FLAGS, bitsOf, bitsOfAnswer, bodyOf, dataMissing, unwrapIpv4 } 
 import { type Problem, problem } from "../http/problems.ts";
 import { problemOf } from "../lookup/failures.ts";
 import { type Pipeline, PLAIN, type Question, type Subject } from "../lookup/pipeline.ts";
-import { countryCode, countryIndex } from "../telemetry/answer-scan.ts";
 import type { ApiContext, Handling } from "./handler.ts";
 import { deniedBits } from "./parameters.ts";
 import type { Exchange } from "./request-context.ts";
@@ -93,7 +92,5 @@ function countryOf(
   if (!key.scopes.includes("geolocate")) return UNKNOWN;
   const answer = pipeline.answerAddress("geolocate", subject, question);
   if ("code" in answer) return UNKNOWN;
-  const body = bodyOf(answer);
-  const index = countryIndex(body, 0, body.length);
-  return index < 0 ? UNKNOWN : countryCode(index);
+  return pipeline.countryOf(subject, question) ?? UNKNOWN;
 }

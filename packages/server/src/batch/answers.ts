@@ -37,7 +37,7 @@ export const MOST_ANSWER_BYTES = 12 * 1024;
 interface BatchAnswersOptions {
   readonly lookup: Lookup;
   readonly pipeline: Pipeline;
-  readonly counts: Pick<Counts, "countProblem" | "countFlags">;
+  readonly counts: Pick<Counts, "countProblem">;
   readonly out: Output;
   /** A byte that is written after each answer. */
   readonly separator: number;
@@ -196,10 +196,10 @@ export class BatchAnswers {
     const { segment } = this;
     const record = this.found[index]!;
     if (record < 0 || segment === undefined) return false;
-    const { counts, lookup, out, separator } = this.options;
+    const { lookup, out, pipeline, separator } = this.options;
     const length = segment.answers.copy(record, out);
     if (length === 0) return this.copyUnlisted();
-    counts.countFlags(lookup, out.bytes, this.question.now, out.length - length, out.length);
+    if (lookup !== "email") pipeline.countRecord(lookup, segment, record, this.question.now);
     out.addByte(separator);
     this.lookups++;
     return true;

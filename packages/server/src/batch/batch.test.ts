@@ -42,6 +42,9 @@ function segment(answer: string, record = 1): IpSegment {
   };
   return {
     lookup: find,
+    record: () => record,
+    answer: () => encode(answer),
+    countryOf: () => undefined,
     answers: {
       copy: (number: number, out: PartSink) => {
         if (number !== record) return 0;

@@ -4,9 +4,9 @@
 
 import { hostname } from "node:os";
 import type { Settings } from "@inkling/contract";
+import { ADMIN_PATH, MAX_IMPORT_BYTES } from "@inkling/contract";
 import type { HostReport } from "@inkling/release-store";
 import type { AdminApp } from "../admin/app.ts";
-import { ADMIN_PATH, MAX_IMPORT_BYTES } from "../admin/constants.ts";
 import { ConnectionLimit, mostConnections } from "../http/connections.ts";
 import { HostNames } from "../http/host-names.ts";
 import { listen } from "../http/listener.ts";
@@ -18,7 +18,7 @@ import { loadOnce } from "../serving/load-once.ts";
 import { networksOf, type ServerOptions } from "../serving/options.ts";
 import type { Services } from "../serving/services.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { MetricsSource } from "../telemetry/metric-definitions.ts";
+import type { MetricsSource } from "../telemetry/metric-readers.ts";
 import { METRICS_TYPE, metricsText } from "../telemetry/metrics.ts";
 import { Traffic } from "../telemetry/traffic.ts";
 

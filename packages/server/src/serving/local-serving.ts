@@ -15,7 +15,7 @@ export class LocalServing implements Serving {
   readonly counts = new Counts();
   readonly workers = { states: new Map([["serving", 1]]), restarts: 0 };
   /** None but this one. */
-  readonly processes = { cpuSeconds: 0, residentBytes: 0, logLinesDropped: 0 };
+  readonly processes = { cpuSeconds: 0, residentBytes: 0 };
   private readonly options: ServerOptions;
   private readonly memory: CellMemory;
   private readonly log: Log;

@@ -3,7 +3,7 @@
 import type { Settings } from "@inkling/contract";
 import { type Mode, type Prefix, parsePrefix } from "@inkling/engine";
 import type { HostReport, Verification } from "@inkling/release-store";
-import type { DataActions } from "../admin/context.ts";
+import type { DataActions } from "../admin/handler.ts";
 import type { ProcessEnvironment } from "../releases/process.ts";
 import type { HostEntry } from "../store/waiting-entries.ts";
 import type { Log } from "../telemetry/log.ts";

@@ -3,8 +3,7 @@
 import type { Settings } from "@inkling/contract";
 import type { EpochMs } from "../keys/key.ts";
 import type { StatusSource } from "../lookup/status.ts";
-import type { LogSink } from "../telemetry/log-sink.ts";
-import type { MetricsSource } from "../telemetry/metric-definitions.ts";
+import type { MetricsSource } from "../telemetry/metric-readers.ts";
 import type { Change, ServerOptions } from "./options.ts";
 import type { Services } from "./services.ts";
 
@@ -29,14 +28,13 @@ export interface Serving extends ServingNumbers {
 
 interface MetricsParts extends Pick<MetricsSource, "adminProblems"> {
   readonly serving: Serving;
-  readonly sink: Pick<LogSink, "dropped">;
 }
 
 /** What metrics and status are made of. */
 export function metricsSource(
   { version, mode }: ServerOptions,
   { releases, keyring, overrides, guard, usage, notices, leases }: Services,
-  { serving, sink, adminProblems }: MetricsParts,
+  { serving, adminProblems }: MetricsParts,
   startedAt: EpochMs,
 ): MetricsSource & StatusSource {
   return {
@@ -66,9 +64,6 @@ export function metricsSource(
     },
     get processes() {
       return serving.processes;
-    },
-    get logLinesDropped() {
-      return sink.dropped;
     },
   };
 }

@@ -1,11 +1,109 @@
-// traffic.ts: the last hours over the admin API, in steps of whole minutes.
+// watch.ts: the audit trail, the hosts of the group and the traffic of the last hours, over the admin API.
 //
 // src  docs/admin-api.md
 
+import { AUDIT_ACTIONS } from "@inkling/contract";
 import { z } from "zod";
+import { WAYS } from "../keys/actor.ts";
+import { HOST_STATES, hostJson, listed, listHosts } from "../leases/hosts.ts";
+import { auditJson, isAuditCursor } from "../store/audit.ts";
+import { storeWaiting } from "../store/waiting-entries.ts";
 import { MINUTE_MS, type Minute, percentile } from "../telemetry/traffic.ts";
-import { type Operation, operation } from "./operation.ts";
-import { count, text, time } from "./schemas.ts";
+import { count, handler, nextCursor, pageQuery, text, time } from "./handler.ts";
+
+export const auditAnswer = z.strictObject({
+  entries: z.array(
+    z.strictObject({
+      sequence: count,
+      at: time,
+      actor: text,
+      way: z
+        .enum(WAYS)
+        .nullable()
+        .meta({ description: "How the change was made; null in entries of earlier versions" }),
+      action: z.enum(AUDIT_ACTIONS),
+      subject: text.meta({ description: "Id of what was changed" }),
+      before: z.unknown(),
+      after: z.unknown(),
+    }),
+  ),
+  ...nextCursor,
+});
+
+const oneOf = (values: readonly string[]) => `must be one of ${values.join(", ")}`;
+const SINCE = "must be a date such as 2026-06-01, or a time such as 2026-06-01T12:00:00Z";
+
+const filters = {
+  action: z.enum(AUDIT_ACTIONS, oneOf(AUDIT_ACTIONS)).optional().meta({ description: "Only this action" }),
+  way: z.enum(WAYS, oneOf(WAYS)).optional().meta({ description: "Only changes made this way" }),
+  actor: z.string().max(200).optional().meta({ description: "Only changes by this actor" }),
+  subject: z.string().max(200).optional().meta({ description: "Only changes of this subject" }),
+  since: z
+    .union([z.iso.datetime({ offset: true }), z.iso.date()], SINCE)
+    .transform((text) => Date.parse(text))
+    .optional()
+    .meta({ description: "Only changes since this date (UTC) or time" }),
+};
+
+export const AUDIT_HANDLERS = {
+  audit: handler({
+    query: { ...pageQuery(isAuditCursor), ...filters },
+    answer: auditAnswer,
+    run: async ({ overrides, dataDir }, { query: { limit, cursor, ...filter } }) => {
+      await storeWaiting(overrides, dataDir);
+      const page = await overrides.audit({ limit, cursor }, filter);
+      return { document: { entries: page.items.map(auditJson), next_cursor: page.next ?? null } };
+    },
+  }),
+};
+
+const host = z.strictObject({
+  id: text,
+  name: text.meta({ description: "Host and port" }),
+  state: z.enum(HOST_STATES).meta({
+    description: "silent: no contact for 10 seconds; unknown: an earlier version, which reports nothing",
+  }),
+  reasons: z.array(z.string()).meta({ description: "Why it is not ready" }),
+  warnings: z.array(z.string()),
+  version: text.nullable(),
+  release: z
+    .strictObject({ name: text, created_at: time, pinned: z.boolean(), age_seconds: z.int() })
+    .nullable(),
+  channel: z
+    .strictObject({
+      name: text,
+      version: z.int().nullable(),
+      release: text.nullable(),
+      fault: text.nullable(),
+    })
+    .nullable()
+    .meta({ description: "What it has taken last; null where releases are built" }),
+  requests_per_second: z.number().nullable().meta({ description: "Of the last 5 seconds" }),
+  leases: count.nullable().meta({ description: "Keys of which it holds a share; null with SQLite" }),
+  clock_offset_seconds: z
+    .number()
+    .nullable()
+    .meta({ description: "Its clock less the database's; null with SQLite" }),
+  last_contact: time.meta({ description: "By the database's clock" }),
+  silent_seconds: count,
+});
+
+export const hostsAnswer = z.strictObject({
+  shared: z.boolean().meta({ description: "Can other hosts share the database? False with SQLite" }),
+  hosts: z.array(host),
+});
+
+export const HOST_HANDLERS = {
+  hosts: handler({
+    answer: hostsAnswer,
+    run: async ({ store, report, now }) => {
+      const shared = store.tables.isShared;
+      const own = report();
+      const hosts = shared ? await listHosts(store.tables) : [listed(own.name, now(), now(), own)];
+      return { document: { shared, hosts: hosts.map(hostJson) } };
+    },
+  }),
+};
 
 const counts = z.record(z.string(), count);
 const seconds = z.number().nullable();
@@ -39,13 +137,8 @@ const HOURS = z.enum(["1", "3", "6", "12", "24"], "must be 1, 3, 6, 12 or 24");
 const STEPS = z.enum(["1", "5", "10", "15", "30", "60"], "must be 1, 5, 10, 15, 30 or 60");
 const LONG_HOURS = 3;
 
-export const TRAFFIC_OPERATIONS: readonly Operation[] = [
-  operation({
-    id: "traffic",
-    method: "GET",
-    path: "traffic",
-    tag: "Watch",
-    summary: "Requests of the last 24 hours, in steps: counts only",
+export const TRAFFIC_HANDLERS = {
+  traffic: handler({
     query: {
       hours: HOURS.default("24").meta({ description: "Hours before now" }),
       step: STEPS.optional().meta({ description: "Minutes of one row; 1 up to three hours, else 15" }),
@@ -69,7 +162,7 @@ export const TRAFFIC_OPERATIONS: readonly Operation[] = [
       return { document: { hours, step_minutes: step, series, total } };
     },
   }),
-];
+};
 
 function totals(minutes: readonly Minute[]) {
   const single = sumColumns(minutes.map(({ latency }) => latency.single));

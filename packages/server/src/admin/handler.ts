@@ -1,7 +1,9 @@
-// context.ts: what the operations of the admin API work with.
+// handler.ts: what the handler of an admin operation gets and returns, and parts that descriptions of bodies share.
 
 import type { HostReport } from "@inkling/release-store";
+import { z } from "zod";
 import type { HostNames } from "../http/host-names.ts";
+import type { Actor } from "../keys/actor.ts";
 import type { KeyLoader } from "../keys/key-loader.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import type { Revocations } from "../keys/revocations.ts";
@@ -14,9 +16,10 @@ import type { AdminTokenStore } from "../store/admin-token.ts";
 import type { DatabaseHistory } from "../store/history.ts";
 import type { OverrideStore } from "../store/overrides.ts";
 import type { Store } from "../store/store.ts";
+import { MAX_PAGE } from "../store/tables.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Traffic } from "../telemetry/traffic.ts";
-import type { AdminSessions } from "./sessions.ts";
+import type { AdminSessions, Session } from "./sessions.ts";
 
 /** What is known of a feed beyond its state. */
 export interface FeedFacts {
@@ -100,4 +103,91 @@ export interface AdminAppOptions {
 export interface AdminContext extends AdminAppOptions {
   readonly sessions: AdminSessions;
   readonly comparisons: ReleaseComparisons;
+}
+
+/** One authorized request. */
+export interface Call<Query, Body> {
+  readonly request: Request;
+  readonly query: Query;
+  readonly body: Body;
+  /** The value of `{id}` in the path. */
+  readonly id: string;
+  /** For the audit trail. */
+  readonly by: Actor;
+  /** Undefined where the request carries the token itself. */
+  readonly session: Session | undefined;
+}
+
+export interface Reply {
+  readonly document: unknown;
+  /** Unless it is the operation's own. */
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+type Query = Readonly<Record<string, z.ZodType>>;
+
+/** What an operation's row of the contract leaves open: the types of query, body and answer, and what it does. */
+export interface Handler<Q extends Query, B> {
+  readonly query?: Q;
+  readonly body?: BodyFormat<B>;
+  /** What the reply's document holds. */
+  readonly answer: z.ZodType;
+  /** A method, so that handlers of all types fit {@link AdminHandler}. */
+  run(context: AdminContext, call: Call<z.output<z.ZodObject<Q>>, B>): Promise<Reply> | Reply;
+}
+
+export interface BodyFormat<T> {
+  readonly schema: z.ZodType<T>;
+  /** Hands the JSON on as it came: `run` gives it to a function of `keys/` or `overrides/`, with errors of its own. */
+  readonly isRaw?: boolean;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the type of query and body is known to the handler alone
+export type AdminHandler = Handler<any, any>;
+
+/** Ties the types that `run` gets to the schemas of query and body. */
+export function handler<Q extends Query = Record<never, never>, B = undefined>(
+  of: Handler<Q, B>,
+): AdminHandler {
+  return of;
+}
+
+/** A body that is described here, and checked by what `run` calls. */
+export const rawBody = (schema: z.ZodType): BodyFormat<unknown> => ({ schema, isRaw: true });
+
+export const text = z.string().min(1);
+export const time = z.iso.datetime();
+export const count = z.int().nonnegative();
+
+export const nextCursor = {
+  next_cursor: text.nullable().meta({ description: "`cursor` of the next page; null after the last" }),
+};
+
+const DEFAULT_PAGE = 100;
+const LIMIT = `must be a whole number from 1 to ${MAX_PAGE}`;
+
+/** Query parameters of a list in pages. */
+export function pageQuery(isCursor: (text: string) => boolean) {
+  return {
+    limit: z
+      .string()
+      .regex(/^[1-9]\d{0,3}$/, LIMIT)
+      .transform(Number)
+      .pipe(z.int(LIMIT).min(1, LIMIT).max(MAX_PAGE, LIMIT))
+      .default(DEFAULT_PAGE)
+      .meta({ description: "Rows of a page" }),
+    cursor: z
+      .string()
+      .refine(isCursor, "must be the `next_cursor` of the previous page")
+      .optional()
+      .meta({ description: "`next_cursor` of the previous page" }),
+  };
+}
+
+export function booleanQuery(description: string) {
+  return z
+    .stringbool({ truthy: ["true"], falsy: ["false"], case: "sensitive", error: "must be true or false" })
+    .default(false)
+    .meta({ description });
 }
