@@ -229,8 +229,8 @@ describe("formats", () => {
     [
       "a log, with quotes where they are needed",
       { add: ["country_iso_code", "city_name"] },
-      `${ACCESS}\n`,
-      `${ACCESS} x_country_iso_code=GB x_city_name="City 1"\n`,
+      `81.2.69.142 ${ACCESS}\n`,
+      `81.2.69.142 ${ACCESS} x_country_iso_code=GB x_city_name="City 1"\n`,
     ],
   ])("--prefix: %s", (_, options, text, want) =>
     expect(enriched(text, { ...options, prefix: "x_" })).toBe(want),
@@ -455,15 +455,18 @@ describe("what a file is", () => {
       FEW,
       "has country_iso_code, is_proxy already",
     ],
-    ["its own log", enriched(`${ACCESS}\n`, FEW), FEW, "has country_iso_code, is_proxy already"],
+    ["its own log", enriched(`81.2.69.142 ${ACCESS}\n`, FEW), FEW, "has country_iso_code, is_proxy already"],
     ["a column of that name by chance", "ip,valid,mail\n8.8.8.8,yes,a@b.com\n", {}, "has valid already"],
   ])("%s: refused", (_, head, options, message) =>
     expect(() => planFor(head, "-", options)).toThrow(message),
   );
 
   test.each([
-    ["in a user agent", ACCESS.replace("Chrome/", "x is_proxy=true Chrome/")],
-    ["at the end of one line of three", `${ACCESS} is_proxy=true\n${ACCESS}\n${ACCESS}`],
+    ["in a user agent", `8.8.8.8 ${ACCESS.replace("Chrome/", "x is_proxy=true Chrome/")}`],
+    [
+      "at the end of one line of three",
+      `8.8.8.8 ${ACCESS} is_proxy=true\n${`8.8.8.8 ${ACCESS}\n`.repeat(2)}`,
+    ],
   ])("a name that a client has put there: %s: taken", (_, lines) => {
     expect(() => planFor(`${lines}\n`, "-", FEW)).not.toThrow();
   });
@@ -782,14 +785,14 @@ describe("Ctrl-C", () => {
   test("as a process that reads a pipe which stays open: no file, and nothing beside it", async () => {
     const folder = mkdtempSync(join(temp, "ctrl-c-"));
     const target = join(folder, "out.log");
-    const child = Bun.spawn(["node", BIN, "enrich", "-", "--format", "text", "--out", target], {
+    const child = Bun.spawn(["node", BIN, "enrich", "-", "--format", "csv", "--out", target], {
       cwd: temp,
       env: { ...process.env, INKLING_DATA_DIR: dataDir },
       stdin: "pipe",
       stdout: "pipe",
       stderr: "pipe",
     });
-    child.stdin.write("81.2.69.142 - -\n");
+    child.stdin.write("ip\n81.2.69.142\n");
     await child.stdin.flush();
     while (readdirSync(folder).length === 0) await Bun.sleep(5);
     child.kill("SIGINT");
