@@ -22,8 +22,8 @@ import { cellsOnDemand } from "../limits/key-cells.testing.ts";
 import { Buckets } from "../limits/token-bucket.ts";
 import { knownHosts } from "../mx/hosts.ts";
 import type { MxFinding } from "../mx/outcome.ts";
+import { emailHash } from "../overrides/override.ts";
 import { overridesOf } from "../overrides/record.ts";
-import { emailHash } from "../overrides/target.ts";
 import { App } from "./app.ts";
 
 const PLACE =
