@@ -22,7 +22,7 @@ import { COMPARABLE, PARTS } from "./parts/index.ts";
 
 /** Of the whole command with --quick, installing and building included. */
 const QUICK_SECONDS = 56;
-/** When the command began: scripts/bench.mjs may have installed packages first. */
+/** When the command began: scripts/tool.mjs may have installed packages first. */
 const STARTED = Number(process.env.BENCH_STARTED ?? Date.now());
 const OTHER = " (other)";
 const { ROOT } = data;
@@ -30,21 +30,20 @@ const { ROOT } = data;
 function help(): string {
   const line = (part: Part) =>
     `  ${part.name.padEnd(13)}${part.title}${COMPARABLE.includes(part) ? " *" : ""}${part.pressureSeconds === undefined ? "" : " +"}`;
-  return `npm run bench                          all parts, about 25 minutes, then bench/RESULTS.md and bench/plots
+  return `npm run bench                          all parts, about 20 minutes, then bench/RESULTS.md and bench/plots
 npm run bench -- PART ...              these parts alone; the report has the newest results of all
 npm run bench -- --quick               smaller rounds, a minute; the report goes beside the cached data
 npm run bench -- --against DIR [PART]  parts marked * in turn with the checkout in DIR: ratios, no report
 npm run bench -- --pressure            parts marked + also beside neighbours that use the caches, 10 minutes more
-npm run bench -- soak --hours N        length of the endurance run (1), which runs only when it is named
 npm run bench -- truth                 how right the answers are, by samples: bench/TRUTH.md
 npm run bench -- --report              no measuring: the report from the results that are kept
-npm run bench -- --help                this
+npm run bench -- --help, --list        this
 
 parts:
 ${PARTS.map(line).join("\n")}
 
 Peers from Debian: ${APT}
-Peers from npm are installed into bench/node_modules when they are missing.
+What draws the plots is installed into bench/node_modules when it is missing.
 Results are kept in bench/results, data in ${data.CACHE.replace(`${ROOT}/`, "")}; INKLING_BENCH_CACHE names another folder.
 `;
 }
@@ -60,41 +59,36 @@ const OPTIONS = {
   quick: { type: "boolean", default: false },
   report: { type: "boolean", default: false },
   help: { type: "boolean", default: false },
+  list: { type: "boolean", default: false },
   pressure: { type: "boolean", default: false },
-  hours: { type: "string" },
   against: { type: "string" },
 } as const;
 
 /** @returns undefined for --help @throws Error naming what is wrong */
 function readCommand(args: string[]): Command | undefined {
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
-  if (values.help) return undefined;
-  const hours = Number(values.hours ?? 1);
-  if (!(hours > 0)) throw new Error("--hours must be followed by a number above 0");
+  if (values.help || values.list) return undefined;
   const other = values.against === undefined ? undefined : { root: resolve(values.against), suffix: OTHER };
   if (other && !existsSync(data.inkling(other.root)[1]!))
     throw new Error(`${other.root} is not a checkout of Inkling`);
   const possible = other ? COMPARABLE : PARTS;
   const unknown = positionals.filter((name) => !possible.some((part) => part.name === name));
   if (unknown.length > 0) throw new Error(`${unknown.join(", ")}: no such part`);
-  const parts = possible.filter(({ name, isOnlyNamed }) =>
-    positionals.length === 0 ? !isOnlyNamed : positionals.includes(name),
-  );
+  const parts = possible.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
   const hasPressure = values.pressure;
   if (hasPressure && parts.every(({ pressureSeconds }) => pressureSeconds === undefined))
     throw new Error(`--pressure: ${positionals.join(", ")} is not measured beside neighbours`);
   const areNamed = positionals.length > 0;
   const isReportOnly = values.report;
-  return { isQuick: values.quick, hours, hasPressure, other, parts, areNamed, isReportOnly };
+  return { isQuick: values.quick, hasPressure, other, parts, areNamed, isReportOnly };
 }
 
 /** Measures one part, to its end or its limit. */
 async function runPart(part: Part, run: Run): Promise<PartResult> {
   log(`\n== ${part.name}: ${part.title}`);
   const started = Date.now();
-  const length = part.isOnlyNamed ? run.hours * 3600 : 0;
   const pressure = run.hasPressure ? (part.pressureSeconds ?? 0) : 0;
-  const limit = (part.limitSeconds + length + pressure) * run.checkouts.length;
+  const limit = (part.limitSeconds + pressure) * run.checkouts.length;
   const late = Bun.sleep(limit * 1000).then(() => `longer than ${limit} s`);
   const measured = part.measure(run).then(
     () => undefined,
@@ -219,7 +213,7 @@ function commandLine(): Command | undefined {
 const isTruth = process.argv[2] === "truth" && process.argv.length === 3;
 const command = isTruth ? undefined : commandLine();
 if (isTruth) {
-  const { writeTruth } = await import("./truth/report.ts");
+  const { writeTruth } = await import("./truth.ts");
   log(`the report: ${await writeTruth(commitLine())}`);
 } else if (command === undefined) process.stdout.write(help());
 else {

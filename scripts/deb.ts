@@ -38,80 +38,58 @@ export interface Packaging {
   readonly time: Date;
 }
 
+/** The files of one package, and what they are written with. */
+class PackageFiles {
+  readonly name: "inkling" | "inkling-seeds";
+  readonly root: string;
+
+  constructor(name: "inkling" | "inkling-seeds", folder: string) {
+    this.name = name;
+    this.root = join(folder, name);
+  }
+
+  put(path: string, content: string | Uint8Array, mode = 0o644): void {
+    mkdirSync(dirname(join(this.root, path)), { recursive: true });
+    writeFileSync(join(this.root, path), content);
+    chmodSync(join(this.root, path), mode);
+  }
+
+  copy(from: string, to: string, mode?: number): void {
+    this.put(to, readFileSync(from), mode);
+  }
+
+  zip(text: string, to: string): void {
+    this.put(to, Bun.gzipSync(Buffer.from(text), { level: 9 }));
+  }
+}
+
 /** Puts the files of both packages, with their control files, into `<folder>/inkling` and `<folder>/inkling-seeds`. */
-export function stage(folder: string, { program, architecture, revision, time }: Packaging): void {
-  const maintainer = `${process.env.DEBFULLNAME ?? "Inkling authors"} <${process.env.DEBEMAIL ?? "authors@inkling.example"}>`;
-  const version = `${manifest.version}-${revision}`;
-  const log = `inkling (${version}) unstable; urgency=medium
+export function stage(folder: string, packaging: Packaging): void {
+  stageProgram(new PackageFiles("inkling", folder), packaging);
+  stageSeeds(new PackageFiles("inkling-seeds", folder), packaging);
+}
 
-  * Version ${manifest.version}: changelog.gz has its changes.
-
- -- ${maintainer}  ${time.toUTCString().replace("GMT", "+0000")}
-`;
-  const start = (name: string) => {
-    const root = join(folder, name);
-    const put = (path: string, content: string | Uint8Array, mode = 0o644) => {
-      mkdirSync(dirname(join(root, path)), { recursive: true });
-      writeFileSync(join(root, path), content);
-      chmodSync(join(root, path), mode);
-    };
-    const copy = (from: string, to: string, mode = 0o644) => put(to, readFileSync(from), mode);
-    const zip = (text: string, to: string) => put(to, Bun.gzipSync(Buffer.from(text), { level: 9 }));
-    zip(log, `usr/share/doc/${name}/changelog.Debian.gz`);
-    for (const path of [join(FIXED, "copyright"), join(ROOT, "NOTICE")])
-      copy(path, `usr/share/doc/${name}/${path.split("/").at(-1)}`);
-    copy(join(FIXED, `${name}.lintian-overrides`), `usr/share/lintian/overrides/${name}`);
-    const finish = (fields: Readonly<Record<string, string>>) => {
-      const files = readdirSync(root, { recursive: true, withFileTypes: true })
-        .filter((entry) => entry.isFile() && !entry.parentPath.endsWith("/DEBIAN"))
-        .map((entry) => join(entry.parentPath, entry.name))
-        .sort();
-      const sums = files.map((path) => {
-        const sum = new Bun.CryptoHasher("md5").update(readFileSync(path)).digest("hex");
-        return `${sum}  ${path.slice(root.length + 1)}\n`;
-      });
-      put("DEBIAN/md5sums", sums.join(""));
-      const size = files.reduce((sum, path) => sum + Math.ceil(statSync(path).size / 1024), 0);
-      const control = {
-        Package: name,
-        Source: "inkling",
-        Version: version,
-        Maintainer: maintainer,
-        "Installed-Size": size,
-        Section: "net",
-        Priority: "optional",
-        Homepage: HOMEPAGE,
-        ...fields,
-      };
-      const lines = Object.entries(control).filter(([key, value]) => key !== "Source" || value !== name);
-      put("DEBIAN/control", lines.map(([key, value]) => `${key}: ${value}\n`).join(""));
-      for (const entry of readdirSync(root, { recursive: true, withFileTypes: true }))
-        if (entry.isDirectory()) chmodSync(join(entry.parentPath, entry.name), 0o755);
-      chmodSync(root, 0o755);
-    };
-    return { root, put, copy, zip, finish };
-  };
-
-  const main = start("inkling");
+function stageProgram(files: PackageFiles, packaging: Packaging): void {
+  const { program, architecture, time } = packaging;
+  putDocuments(files, packaging);
   // The executable looks for seeds beside itself: not in /usr/bin.
-  main.copy(join(program, "inkling"), "usr/lib/inkling/inkling", 0o755);
-  main.copy(join(FIXED, "inkling"), "usr/bin/inkling", 0o755);
-  main.copy(join(ROOT, "deploy/systemd/inkling.service"), "usr/lib/systemd/system/inkling.service");
-  main.copy(join(FIXED, "sysusers.conf"), "usr/lib/sysusers.d/inkling.conf");
-  main.copy(join(ROOT, "deploy/systemd/inkling.toml"), "etc/inkling/inkling.toml");
-  main.put("DEBIAN/conffiles", "/etc/inkling/inkling.toml\n");
+  files.copy(join(program, "inkling"), "usr/lib/inkling/inkling", 0o755);
+  files.copy(join(FIXED, "inkling"), "usr/bin/inkling", 0o755);
+  files.copy(join(ROOT, "deploy/systemd/inkling.service"), "usr/lib/systemd/system/inkling.service");
+  files.copy(join(FIXED, "sysusers.conf"), "usr/lib/sysusers.d/inkling.conf");
+  files.copy(join(ROOT, "deploy/systemd/inkling.toml"), "etc/inkling/inkling.toml");
+  files.put("DEBIAN/conffiles", "/etc/inkling/inkling.toml\n");
   for (const script of ["postinst", "prerm", "postrm"])
-    main.copy(join(FIXED, script), `DEBIAN/${script}`, 0o755);
-  main.copy(join(program, "LICENSES.txt"), "usr/share/doc/inkling/LICENSES.txt");
-  main.copy(join(ROOT, "README.md"), "usr/share/doc/inkling/README.md");
+    files.copy(join(FIXED, script), `DEBIAN/${script}`, 0o755);
+  files.copy(join(program, "LICENSES.txt"), "usr/share/doc/inkling/LICENSES.txt");
+  files.copy(join(ROOT, "README.md"), "usr/share/doc/inkling/README.md");
   for (const name of readdirSync(join(ROOT, "docs")).filter((name) => name.endsWith(".md")))
-    main.copy(join(ROOT, "docs", name), `usr/share/doc/inkling/docs/${name}`);
-  main.zip(readFileSync(join(ROOT, "CHANGELOG.md"), "utf8"), "usr/share/doc/inkling/changelog.gz");
-  main.zip(manPage(printed("--help"), time), "usr/share/man/man1/inkling.1.gz");
-  main.put("usr/share/bash-completion/completions/inkling", printed("completion", "bash"));
-  main.put("usr/share/fish/vendor_completions.d/inkling.fish", printed("completion", "fish"));
-  mkdirSync(join(main.root, "etc/inkling/credentials"));
-  main.finish({
+    files.copy(join(ROOT, "docs", name), `usr/share/doc/inkling/docs/${name}`);
+  files.zip(manPage(printed("--help"), time), "usr/share/man/man1/inkling.1.gz");
+  files.put("usr/share/bash-completion/completions/inkling", printed("completion", "bash"));
+  files.put("usr/share/fish/vendor_completions.d/inkling.fish", printed("completion", "fish"));
+  mkdirSync(join(files.root, "etc/inkling/credentials"));
+  putControl(files, packaging, {
     Architecture: architecture,
     "Pre-Depends": "init-system-helpers (>= 1.54~)",
     Depends: `libc6 (>= ${libcOf(join(program, "inkling"))}), systemd (>= 252) | systemd-standalone-sysusers`,
@@ -122,17 +100,16 @@ export function stage(folder: string, { program, architecture, revision, time }:
  and of a disposable service. It answers from data that it fetches from
  publishers: the addresses in requests do not leave the machine.`,
   });
-  chmodSync(join(main.root, "etc/inkling/credentials"), 0o750);
+  chmodSync(join(files.root, "etc/inkling/credentials"), 0o750);
+}
 
-  const seeds = start("inkling-seeds");
-  for (const entry of readdirSync(join(program, "seeds"), { recursive: true, withFileTypes: true }))
-    if (entry.isFile()) {
-      const path = join(entry.parentPath, entry.name);
-      seeds.copy(path, `usr/share/inkling/${path.slice(program.length + 1)}`);
-    }
-  mkdirSync(join(seeds.root, "usr/lib/inkling"), { recursive: true });
-  seeds.zip(readFileSync(join(ROOT, "CHANGELOG.md"), "utf8"), "usr/share/doc/inkling-seeds/changelog.gz");
-  seeds.finish({
+function stageSeeds(files: PackageFiles, packaging: Packaging): void {
+  const { program } = packaging;
+  putDocuments(files, packaging);
+  for (const path of filesBelow(join(program, "seeds")))
+    files.copy(path, `usr/share/inkling/${path.slice(program.length + 1)}`);
+  mkdirSync(join(files.root, "usr/lib/inkling"), { recursive: true });
+  putControl(files, packaging, {
     Architecture: "all",
     Enhances: "inkling",
     Description: `data for the first build of Inkling
@@ -141,7 +118,65 @@ export function stage(folder: string, { program, architecture, revision, time }:
  Without them it is built of what the publishers send.`,
   });
   // After its sums: what lists the files goes through links.
-  symlinkSync("../../share/inkling/seeds", join(seeds.root, "usr/lib/inkling/seeds"));
+  symlinkSync("../../share/inkling/seeds", join(files.root, "usr/lib/inkling/seeds"));
+}
+
+const maintainer = () =>
+  `${process.env.DEBFULLNAME ?? "Inkling authors"} <${process.env.DEBEMAIL ?? "authors@inkling.example"}>`;
+const versionOf = ({ revision }: Packaging) => `${manifest.version}-${revision}`;
+
+/** What both packages have: copyright, notice, changelogs, and what lintian may overlook. */
+function putDocuments(files: PackageFiles, packaging: Packaging): void {
+  const folder = `usr/share/doc/${files.name}`;
+  const date = packaging.time.toUTCString().replace("GMT", "+0000");
+  const entry = `inkling (${versionOf(packaging)}) unstable; urgency=medium
+
+  * Version ${manifest.version}: changelog.gz has its changes.
+
+ -- ${maintainer()}  ${date}
+`;
+  files.zip(entry, `${folder}/changelog.Debian.gz`);
+  files.zip(readFileSync(join(ROOT, "CHANGELOG.md"), "utf8"), `${folder}/changelog.gz`);
+  files.copy(join(FIXED, "copyright"), `${folder}/copyright`);
+  files.copy(join(ROOT, "NOTICE"), `${folder}/NOTICE`);
+  files.copy(join(FIXED, `${files.name}.lintian-overrides`), `usr/share/lintian/overrides/${files.name}`);
+}
+
+const filesBelow = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+
+/** Writes DEBIAN/md5sums and DEBIAN/control for the files that are there, and opens all folders to everybody. */
+function putControl(
+  files: PackageFiles,
+  packaging: Packaging,
+  fields: Readonly<Record<string, string>>,
+): void {
+  const { name, root } = files;
+  const paths = filesBelow(root).filter((path) => !path.startsWith(join(root, "DEBIAN")));
+  const sums = paths.map((path) => {
+    const sum = new Bun.CryptoHasher("md5").update(readFileSync(path)).digest("hex");
+    return `${sum}  ${path.slice(root.length + 1)}\n`;
+  });
+  files.put("DEBIAN/md5sums", sums.join(""));
+  const control = {
+    Package: name,
+    ...(name !== "inkling" && { Source: "inkling" }),
+    Version: versionOf(packaging),
+    Maintainer: maintainer(),
+    "Installed-Size": paths.reduce((sum, path) => sum + Math.ceil(statSync(path).size / 1024), 0),
+    Section: "net",
+    Priority: "optional",
+    Homepage: HOMEPAGE,
+    ...fields,
+  };
+  const lines = Object.entries(control).map(([key, value]) => `${key}: ${value}\n`);
+  files.put("DEBIAN/control", lines.join(""));
+  for (const entry of readdirSync(root, { recursive: true, withFileTypes: true }))
+    if (entry.isDirectory()) chmodSync(join(entry.parentPath, entry.name), 0o755);
+  chmodSync(root, 0o755);
 }
 
 /** What the command prints, with the name that it has in the package. */

@@ -12,6 +12,8 @@ import { join } from "node:path";
 import { answerTables } from "./generators/answer-tables.ts";
 import { clientAnswers } from "./generators/client-answers.ts";
 import type { Generated, Generator } from "./generators/generated.ts";
+import { logEventTables } from "./generators/log-event-tables.ts";
+import { metricsTable } from "./generators/metrics-table.ts";
 import { operations } from "./generators/operations.ts";
 import { problems } from "./generators/problems.ts";
 import { pythonMembers } from "./generators/python-members.ts";
@@ -24,6 +26,8 @@ const GENERATORS: readonly Generator[] = [
   answerTables,
   clientAnswers,
   operations,
+  logEventTables,
+  metricsTable,
   problems,
   pythonMembers,
   sandboxAnswers,

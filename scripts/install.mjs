@@ -4,11 +4,16 @@
 // err  npm's own exit code, with a hint
 
 import { spawnSync } from "node:child_process";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { whyInstall } from "../packages/cli/bin/installed.mjs";
 
 /** The folder of the project. */
 export const ROOT = fileURLToPath(new URL("..", import.meta.url));
+
+/** A program that npm installed. */
+export const binary = (name) =>
+  join(ROOT, "node_modules/.bin", process.platform === "win32" ? `${name}.cmd` : name);
 
 /**
  * Installs what package-lock.json lists, if needed. Ends the process when npm fails.

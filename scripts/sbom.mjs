@@ -9,7 +9,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "./install.mjs";
 
-// Not with --omit=dev: npm 11.19 then leaves out what one package needs to run and another for its tests (Hono, lodash).
+// Not with --omit=dev: npm 11.19 then leaves out what one package needs to run and another for its tests (lodash).
 const args = ["sbom", "--sbom-format=cyclonedx", "--package-lock-only"];
 const { status, stdout, stderr } = spawnSync("npm", args, {
   cwd: ROOT,

@@ -3,7 +3,7 @@
 //
 // opt  --unit only the quick tests beside the code; --data only the checks over real data (npm run test:data), with
 //      INKLING_MIRROR and INKLING_VECTORS; --full everything in full size; --fuzz=MINUTES each fuzzer for so
-//      long; --jobs=N processes at a time
+//      long; --jobs=N processes at a time; --timings writes test/timings.json, by which the slowest files begin first
 // out  progress, failures, what was skipped, and as the last line "N passed, N failed" or "N passed, N failed, N skipped"
 // exit 1 on any failure, on a check that could not run, and when there was no test at all; 2 for an unknown option, and
 //      when --data lacks a folder
@@ -22,7 +22,7 @@ if (major < 20) {
 } else {
   import("./install.mjs")
     .then((install) => install.installIfNeeded(install.ROOT, { dev: true }))
-    .then(() => import("./tests/run.mjs"))
+    .then(() => import("./run-tests.mjs"))
     .then((tests) => tests.runTests(process.argv.slice(2)))
     .then((code) => {
       process.exitCode = code;

@@ -1,17 +1,30 @@
-// tool.mjs: `npm run lint` and others: installs what is missing, then runs a program of node_modules/.bin.
+// tool.mjs: `npm run lint`, `docs`, `bench` and others: installs what is missing, then runs a program of node_modules/.bin.
 //
-// in   the program's name and its arguments
+// in   the program's name and its arguments; "bun" is found where npm skipped install scripts, too
+// env  BENCH_STARTED when this began: installing counts
 // exit that of the program
 
-import { spawnSync } from "node:child_process";
-import { installIfNeeded, ROOT } from "./install.mjs";
-import { binary } from "./tests/process.mjs";
+import { spawn } from "node:child_process";
+import { findBun } from "../packages/cli/bin/launch.mjs";
+import { binary, installIfNeeded, ROOT } from "./install.mjs";
 
-installIfNeeded(ROOT, { dev: true });
+const started = Date.now();
 const [name, ...args] = process.argv.slice(2);
-const { status } = spawnSync(binary(name), args, {
-  cwd: ROOT,
-  stdio: "inherit",
-  shell: process.platform === "win32",
-});
-process.exitCode = status ?? 1;
+const isHelp = args.some((argument) => argument === "--help" || argument === "--list");
+installIfNeeded(ROOT, { dev: !isHelp });
+const program = name === "bun" ? findBun() : binary(name);
+if (program === undefined) {
+  process.stderr.write("inkling: Bun is not installed\nhint: run `npm install` in the folder of Inkling\n");
+  process.exitCode = 1;
+} else {
+  const child = spawn(program, args, {
+    cwd: ROOT,
+    env: { ...process.env, BENCH_STARTED: String(started) },
+    stdio: "inherit",
+    shell: process.platform === "win32",
+  });
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  child.on("exit", (code) => {
+    process.exitCode = code ?? 1;
+  });
+}

@@ -1,6 +1,13 @@
 // app-options.ts: an App for tests: one key, whose token is "good", no limits, no overrides, a clock at noon.
 
-import { dataStates, type EmailSegment, type LoadedRelease, Overrides, type Release } from "@inkling/engine";
+import {
+  cleanAnswer,
+  dataStates,
+  type EmailSegment,
+  type LoadedRelease,
+  Overrides,
+  type Release,
+} from "@inkling/engine";
 import type { AppOptions } from "../packages/server/src/api/app.ts";
 import { type Counted, type Key, type KeyId, REFUSALS, SCOPES } from "../packages/server/src/keys/key.ts";
 import { cellsOnDemand } from "../packages/server/src/limits/key-cells.testing.ts";
@@ -91,11 +98,10 @@ export function testRelease(
     ...over,
   };
   const isListed = (host: string) => host === "mailinator.com";
-  const answer = (listed: boolean) =>
-    `{"valid":true,"disposable":${listed},"providers":[${listed ? '"mailinator.com"' : ""}]}`;
+  const listedAnswer = encode('{"valid":true,"disposable":true,"providers":["mailinator.com"]}');
   const email = {
     providersFrom: (host: string) => (isListed(host) ? encode('["mailinator.com"]') : undefined),
-    answerPlain: (text: string) => encode(answer(text.endsWith("@mailinator.com"))),
+    answerPlain: (text: string) => (text.endsWith("@mailinator.com") ? listedAnswer : cleanAnswer(true)),
     evidenceFrom: (host: string) => (isListed(host) ? emailRecord : undefined),
   } as unknown as EmailSegment;
   const states = dataStates(manifest);

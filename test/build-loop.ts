@@ -4,7 +4,7 @@
 // out  a line on standard output when the first build begins, and one after each
 
 import { writeSync } from "node:fs";
-import { build } from "../packages/compiler/src/build/build.ts";
+import { build } from "../packages/compiler/src/pipeline/build.ts";
 import { smallFeeds } from "./small-feeds.ts";
 
 const [dataDir, base] = process.argv.slice(2) as [string, string];

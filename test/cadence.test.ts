@@ -2,22 +2,22 @@
 // test's, with a poisoned feed in the middle. Every release is opened and looked up in, as by the server.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { FeedReport } from "@inkling/engine";
 import { openServable } from "@inkling/release-store";
 import { answer } from "../packages/cli/src/runtime/answer.ts";
 import type { BuildResult } from "../packages/cli/src/runtime/build-process.ts";
 import { keepFresh } from "../packages/cli/src/runtime/keep-fresh.ts";
-import { build } from "../packages/compiler/src/build/build.ts";
 import type { Feed } from "../packages/compiler/src/catalog/feed.ts";
 import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
+import { build } from "../packages/compiler/src/pipeline/build.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 const FIXTURES = resolve(import.meta.dir, "../packages/compiler/fixtures/feeds");
 const START = Date.parse("2026-08-22T10:00:00Z");
 const MINUTE = 60_000;
-const temp = mkdtempSync(join(tmpdir(), "inkling-cadence-"));
+const temp = temporaryFolder();
 
 /** Lists alone, with the sizes of samples and without seeds: what the publisher has is all there is. */
 const TABLE: readonly Feed[] = FEEDS.filter(
@@ -56,7 +56,6 @@ beforeAll(() => {
 });
 afterAll(async () => {
   await server.stop(true);
-  rmSync(temp, { recursive: true, force: true });
 });
 
 test("three hours: each feed at its own pace, the poison named and passed over, the next good file taken", async () => {

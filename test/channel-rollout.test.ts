@@ -1,16 +1,8 @@
 // channel-rollout.test.ts: servers report how they do with a release, and a promotion stops when too few are ready.
 
 import { afterAll, expect, test } from "bun:test";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { hostname, tmpdir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { currentName, lockDataFolder, writeReport } from "@inkling/release-store";
 import { openStore, rolloutSlot } from "@inkling/release-store/channel";
@@ -20,10 +12,11 @@ import { fetch } from "./checked-fetch.ts";
 import { freePort } from "./ports.ts";
 import { Postgres } from "./postgres.ts";
 import { smallRelease } from "./release.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 import { until } from "./until.ts";
 
 const BIN = resolve(import.meta.dir, "../packages/cli/bin/inkling.mjs");
-const temp = mkdtempSync(join(tmpdir(), "inkling-rollout-"));
+const temp = temporaryFolder();
 const { INKLING_MIRROR: _, ...env } = process.env;
 const servers: Bun.Subprocess[] = [];
 let postgres: Postgres | undefined;
@@ -31,7 +24,6 @@ afterAll(async () => {
   for (const child of servers) child.kill("SIGKILL");
   await Promise.all(servers.map(({ exited }) => exited));
   await postgres?.close();
-  rmSync(temp, { recursive: true, force: true });
 });
 
 /** The id of a server that stands between these places in a roll-out. */

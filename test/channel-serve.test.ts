@@ -1,17 +1,7 @@
 // A builder and servers of one channel, as processes from the command line.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { releaseName } from "@inkling/engine";
 import { currentName, DATA_FOLDER, sha256Hex } from "@inkling/release-store";
@@ -21,10 +11,11 @@ import { seal } from "../packages/release-store/src/channel/envelope.ts";
 import { fetch } from "./checked-fetch.ts";
 import { freePort } from "./ports.ts";
 import { SMALL_NETWORK, smallCity, smallRelease } from "./release.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 import { until } from "./until.ts";
 
 const BIN = resolve(import.meta.dir, "../packages/cli/bin/inkling.mjs");
-const temp = mkdtempSync(join(tmpdir(), "inkling-channel-serve-"));
+const temp = temporaryFolder();
 const builder = join(temp, "builder");
 const store = join(temp, "store");
 const statement = join(store, "channels/stable.json");
@@ -39,7 +30,6 @@ const servers: {
 }[] = [];
 afterAll(() => {
   for (const { child } of servers) child.kill("SIGKILL");
-  rmSync(temp, { recursive: true, force: true });
 });
 
 async function inkling(...args: string[]): Promise<{ code: number; out: string; err: string }> {

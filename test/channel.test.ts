@@ -8,7 +8,6 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -19,7 +18,6 @@ import {
   writeFileSync,
 } from "node:fs";
 import { open } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ANSWERS, type Release, releaseName } from "@inkling/engine";
 import {
@@ -62,20 +60,12 @@ import { type ReleaseEvent, Releases } from "../packages/server/src/releases/fol
 import { freePort } from "./ports.ts";
 import { smallRelease } from "./release.ts";
 import { type S3Server, startS3 } from "./s3-server.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 import { until } from "./until.ts";
 
 const DAY = 86_400_000;
 const { signal } = new AbortController();
-const folders: string[] = [];
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
-
-function folder(): string {
-  const path = mkdtempSync(join(tmpdir(), "inkling-channel-"));
-  folders.push(path);
-  return path;
-}
+const folder = temporaryFolder;
 
 const REPORT: Omit<HostReport, "server_id" | "at"> = {
   name: "web-1:8080",

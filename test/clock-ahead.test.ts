@@ -5,7 +5,7 @@ import { afterAll, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { currentName, pin, releaseNames, unpin, verifyRelease } from "@inkling/release-store";
-import { build } from "../packages/compiler/src/build/build.ts";
+import { build } from "../packages/compiler/src/pipeline/build.ts";
 import { temporaryFolder } from "./release.ts";
 import { smallFeeds } from "./small-feeds.ts";
 

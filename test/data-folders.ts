@@ -7,7 +7,7 @@
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { dataFolder } from "../scripts/tests/data-folders.mjs";
+import { dataFolder } from "../scripts/run-tests.mjs";
 import { builtRelease, temporaryFolder } from "./release.ts";
 
 /** Folder of one file per feed, named after the feed's id. */

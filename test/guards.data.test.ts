@@ -1,9 +1,8 @@
 // Guarded networks and domains are never flagged: all of guards/ in the vectors, with the mirror's lists and the warning
 // lists of resolvers in it. docs/policy.md has the promise and its cost.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { beforeAll, describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   answerEmail,
@@ -16,9 +15,10 @@ import {
   type UnwrappedAddress,
 } from "@inkling/engine";
 import { openRelease } from "@inkling/release-store";
-import { build } from "../packages/compiler/src/build/build.ts";
 import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
+import { build } from "../packages/compiler/src/pipeline/build.ts";
 import { copyMirror, VECTORS } from "./data-folders.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 const FLAGS = ["is_abuser", "is_proxy", "is_tor_exit"] as const;
 type Flag = (typeof FLAGS)[number];
@@ -82,7 +82,7 @@ describe("no entry of the vectors is flagged", () => {
   let folder: string;
   let release: LoadedRelease;
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), "inkling-guards-"));
+    folder = temporaryFolder();
     const mirror = copyMirror();
     for (const id of WARNING_LISTS) writeFileSync(join(mirror, `${id}.json`), read(`${id}.json`));
     const dataDir = join(folder, "data");
@@ -93,7 +93,6 @@ describe("no entry of the vectors is flagged", () => {
       expect(made.feeds.find((feed) => feed.id === id)).toMatchObject({ source: "mirror", state: "loaded" });
     release = openRelease(dataDir, name);
   });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   const lists = readdirSync(GUARDS).filter(
     (file) => file.endsWith(".json") && !file.startsWith("university"),

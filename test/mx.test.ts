@@ -1,18 +1,17 @@
 // ?checks=mx over real sockets on both sides: HTTP requests to the server, and its questions to a DNS server.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openStore, parseNewKey, type RunningServer, startServer } from "@inkling/server";
 import { fetch } from "./checked-fetch.ts";
 import { type DnsServer, knowing, mx, startDnsServer } from "./dns-server.ts";
 import { smallDomain, smallRelease } from "./release.ts";
 import { testServerOptions } from "./server-options.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 import { until } from "./until.ts";
 
 const SLOW_MS = 5_000;
-const dataDir = mkdtempSync(join(tmpdir(), "inkling-mx-"));
+const dataDir = temporaryFolder();
 const log: string[] = [];
 let dns: DnsServer;
 let server: RunningServer;
@@ -53,7 +52,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await server.stop();
   dns.stop();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 const askOnce = (address: string, query: string, key = token) =>

@@ -1,18 +1,16 @@
 // /openapi.json: valid OpenAPI 3.1, complete, and responses are checked against it.
 
 import { describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
+  ADMIN_OPERATION_IDS,
   ADMIN_PROBLEM_CODES,
   NO_FLAGS,
+  OPERATIONS,
   PROBLEM_CODES,
   PROBLEMS,
-  OPERATIONS as PUBLIC_OPERATIONS,
 } from "@inkling/contract";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { ADMIN_PATH } from "../packages/server/src/admin/constants.ts";
-import { OPERATIONS } from "../packages/server/src/admin/operations.ts";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
 import { adminOpenApi } from "../packages/server/src/openapi/admin.ts";
 import { openApiJson } from "../packages/server/src/openapi/public.ts";
@@ -46,7 +44,7 @@ describe("the document", () => {
   });
 
   test("has every route, every parameter and every code", () => {
-    const described = Object.values(PUBLIC_OPERATIONS).filter(({ docs }) => docs !== undefined);
+    const described = Object.values(OPERATIONS).filter(({ docs }) => docs !== undefined);
     expect(Object.keys(document.paths)).toEqual(described.map(({ path }) => path));
     for (const { path, parameters = [] } of described) {
       const operation = document.paths[path].get ?? document.paths[path].post;
@@ -239,10 +237,8 @@ describe("the admin API's document", () => {
     expect(await new Validator().validate(structuredClone(admin))).toEqual({ valid: true });
   });
   test("has every operation and every code, and no dangling reference", () => {
-    const ids = OPERATIONS.map(({ id }) => id);
     const described = [...objects(admin)].flatMap(([, { operationId }]) => operationId ?? []);
-    expect(described).toEqual(ids);
-    expect(new Set(ids).size).toBe(ids.length);
+    expect(described).toEqual([...ADMIN_OPERATION_IDS]);
     const inOperations = new Set(
       [...objects(admin.paths)].flatMap(([, { code }]) => (code as { enum?: string[] })?.enum ?? []),
     );
@@ -262,14 +258,6 @@ describe("the admin API's document", () => {
     expect(NewKey.required).toEqual(["name"]);
     expect(Object.keys(NewKey.properties)).toContain("expires_at");
     expect(JSON.stringify(NewKey.properties.rate)).toContain('"maximum":1000000');
-  });
-  test("and docs/admin-api.md list the same requests, in the same order", () => {
-    const docs = readFileSync(join(import.meta.dir, "../docs/admin-api.md"), "utf8");
-    const documented = [...docs.matchAll(/^\| `([A-Z]+ \/admin\/v1\/[^`]+)` \|/gm)].map(
-      ([, request]) => request!,
-    );
-    const inCode = OPERATIONS.map(({ method, path }) => `${method} ${ADMIN_PATH}${path}`);
-    expect(documented).toEqual(inCode);
   });
   test("needs no token", async () => {
     const { ask: send } = await adminServer();

@@ -1,21 +1,20 @@
 // Feeds that are off by default, from a mirror of their samples to answers: on only when chosen, preferred per network.
 
-import { afterAll, describe, expect, test } from "bun:test";
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { cpSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { INCLUDE } from "@inkling/engine";
 import { openServable } from "@inkling/release-store";
 import { answer } from "../packages/cli/src/runtime/answer.ts";
-import { build } from "../packages/compiler/src/build/build.ts";
 import type { Feed } from "../packages/compiler/src/catalog/feed.ts";
 import { writeFeedChoice } from "../packages/compiler/src/catalog/feed-choice.ts";
 import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
+import { build } from "../packages/compiler/src/pipeline/build.ts";
 import { writeMmdb } from "../packages/compiler/test/mmdb-writer.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 const FIXTURES = resolve(import.meta.dir, "../packages/compiler/fixtures/feeds");
-const temp = mkdtempSync(join(tmpdir(), "inkling-opt-in-"));
-afterAll(() => rmSync(temp, { recursive: true, force: true }));
+const temp = temporaryFolder();
 
 /** The table with the sizes of samples, which do not expire, and without seeds, which have 15 million networks. */
 const TABLE: readonly Feed[] = FEEDS.map(({ seed: _, age, ...feed }) => ({

@@ -1,9 +1,8 @@
 // Publishers as adversaries: lists that claim a large part of the internet. What is served does not change, the reason can
 // be seen, and a release that flags too much waits for the operator.
 
-import { afterEach, beforeEach, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { beforeEach, expect, test } from "bun:test";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type FeedReport, feedsReport, IpAddress, type UnwrappedAddress } from "@inkling/engine";
 import {
@@ -15,10 +14,11 @@ import {
   writeHeld,
   writeSegmentFile,
 } from "@inkling/release-store";
-import { type Build, build } from "../packages/compiler/src/build/build.ts";
 import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
+import { type Build, build } from "../packages/compiler/src/pipeline/build.ts";
 import { randomWords } from "./random.ts";
 import { freshMirror } from "./release.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 const FEEDS_OF_FLAGS = FEEDS.filter(({ label }) => label !== undefined);
 const MAIN = join(import.meta.dir, "../packages/cli/src/main.ts");
@@ -29,10 +29,9 @@ const NOW = Date.now();
 let dataDir: string;
 let mirror: string;
 beforeEach(() => {
-  dataDir = mkdtempSync(join(tmpdir(), "inkling-poisoned-"));
+  dataDir = temporaryFolder();
   mirror = freshMirror();
 });
-afterEach(() => rmSync(dataDir, { recursive: true }));
 
 const round = (accept: readonly string[] = []): Promise<Build> =>
   build(

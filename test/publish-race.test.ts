@@ -1,8 +1,7 @@
 // publish-race.test.ts: several builders publish to one channel at once: one of them does, and nothing is lost.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { currentName } from "@inkling/release-store";
 import {
@@ -16,10 +15,11 @@ import { openStore } from "../packages/server/src/store/store.ts";
 import { Postgres } from "./postgres.ts";
 import { smallRelease } from "./release.ts";
 import { share } from "./share.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 const PROCESS = join(import.meta.dir, "publishing-process.ts");
 const ROUNDS = share(60, 12);
-const temp = mkdtempSync(join(tmpdir(), "inkling-race-"));
+const temp = temporaryFolder();
 const { privatePem } = makeKeyPair();
 const keyFile = join(temp, "key.pem");
 let postgres: Postgres;
@@ -29,7 +29,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await postgres?.close();
-  rmSync(temp, { recursive: true, force: true });
 });
 
 async function channel(name: string) {

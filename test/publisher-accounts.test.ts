@@ -2,26 +2,17 @@
 // database, and a checksum of the packed file. The test serves an archive that tar made.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { build } from "../packages/compiler/src/build/build.ts";
 import type { Feed } from "../packages/compiler/src/catalog/feed.ts";
 import { writeFeedChoice } from "../packages/compiler/src/catalog/feed-choice.ts";
 import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
+import { build } from "../packages/compiler/src/pipeline/build.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 const SAMPLE = resolve(import.meta.dir, "../packages/compiler/fixtures/feeds/geolite2-city.mmdb");
 const CREDENTIALS = { maxmindAccountId: "123456", maxmindLicenseKey: "abcdef_secret" };
-const temp = mkdtempSync(join(tmpdir(), "inkling-maxmind-"));
-afterAll(() => rmSync(temp, { recursive: true, force: true }));
+const temp = temporaryFolder();
 
 let archive: Uint8Array<ArrayBuffer>;
 let checksum: string;

@@ -4,8 +4,7 @@
 // realRelease   the seeds of the npm packages and a small mirror of our own: 10 to 20 s, once for all test processes
 // freshMirror   that small mirror (made-mirror.ts)
 
-import { copyFileSync, linkSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, linkSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parsePrefix, type Release, type SegmentKind } from "@inkling/engine";
 import { prepareDataFolder, publish, releaseId, writeSegmentFile } from "@inkling/release-store";
@@ -20,6 +19,9 @@ import { reputationSections } from "../packages/compiler/src/segments/reputation
 import { type SectionData, segmentChunks } from "../packages/compiler/src/segments/segment-writer.ts";
 import { makeMirror } from "./made-mirror.ts";
 import { once } from "./once.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+export { temporaryFolder };
 
 const ROOT = resolve(import.meta.dir, "..");
 
@@ -160,7 +162,7 @@ export function freshMirror(): string {
 }
 
 async function buildReal(dataDir: string, mirror: string): Promise<void> {
-  const main = join(ROOT, "packages/compiler/src/build/main.ts");
+  const main = join(ROOT, "packages/compiler/src/pipeline/main.ts");
   const request = JSON.stringify({ dataDir, mirror, fetch: false });
   const child = Bun.spawn([process.execPath, main], {
     stdin: Buffer.from(request),
@@ -170,16 +172,4 @@ async function buildReal(dataDir: string, mirror: string): Promise<void> {
   const events = await new Response(child.stdout).text();
   const status = await child.exited;
   if (status === 1) throw new Error(`the build failed: ${events.trim().split("\n").at(-1)}`);
-}
-
-const folders: string[] = [];
-process.on("exit", () => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
-
-/** A folder that goes away with this process. */
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "inkling-test-"));
-  folders.push(folder);
-  return folder;
 }

@@ -33,13 +33,7 @@ const packageName = (specifier: string) =>
     .join("/");
 
 describe("the engine", () => {
-  const ALLOWED = [
-    "@inkling/contract",
-    "punycode/punycode.js",
-    "tldts",
-    "tldts/dist/cjs/src/data/trie.js",
-    "zod",
-  ];
+  const ALLOWED = ["@inkling/contract", "punycode/punycode.js", "tldts", "zod"];
   const ALLOWED_IN_TESTS = [
     ...ALLOWED,
     "fast-check",
@@ -326,6 +320,19 @@ describe("docs match the code", () => {
     expect(named.filter((path) => !existsSync(join(ROOT, "packages", path)))).toEqual([]);
   });
 
+  /** Settings that no code names outside the rows. */
+  const unread = (names: readonly string[], all: readonly File[]) => {
+    const texts = all
+      .filter((file) => isCode(file) && !isTest(file) && packageOf(file.path) !== "contract")
+      .map(({ text }) => withoutComments(text));
+    return names.filter((name) => !texts.some((text) => new RegExp(`\\b${name}\\b`).test(text)));
+  };
+  test("every setting is read", () => expect(unread(SETTING_NAMES, files)).toEqual([]));
+  test("a setting that nobody reads is found", () =>
+    expect(
+      unread(["maxQueue"], [made("packages/server/src/x.ts", "settings.maxQueues // maxQueue")]),
+    ).toEqual(["maxQueue"]));
+
   const VARIABLES_OF_OTHERS = [
     "INKLING_CONFIG",
     "INKLING_VECTORS",
@@ -396,10 +403,9 @@ describe("the npm package `inkling`, which is not ours", () => {
 
 describe("npm test reads nothing outside the repository", () => {
   /** Files of `npm run test:data`, which the runner selects by name; what they share; and the runner itself. */
-  const isData = ({ path }: File) =>
-    /\.data(\.test)?\.ts$/.test(path) || /^(test|scripts\/tests)\/data-folders\.m?[jt]s$/.test(path);
+  const isData = ({ path }: File) => /\.data(\.test)?\.ts$/.test(path) || path === "test/data-folders.ts";
   const isRunner = ({ path }: File) =>
-    path.startsWith("scripts/tests/") || /^test\/(test-runner|rules)\.test\.ts$/.test(path);
+    /^(scripts\/run-tests\.mjs|test\/(test-runner|rules)\.test\.ts)$/.test(path);
   const isBench = ({ path }: File) => path.startsWith("bench/");
   const outside = (all: readonly File[]) =>
     all

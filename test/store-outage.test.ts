@@ -1,8 +1,7 @@
 // store-outage.test.ts: the database unavailable, silent or shared, and processes that are killed.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { currentName, releaseNames } from "@inkling/release-store";
 import { SQL } from "bun";
@@ -29,7 +28,7 @@ let folder: string;
 const cleanUps: (() => unknown)[] = [];
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "inkling-outage-"));
+  folder = temporaryFolder();
   postgres = await Postgres.create();
 });
 afterEach(async () => {
@@ -37,7 +36,6 @@ afterEach(async () => {
 });
 afterAll(async () => {
   await postgres?.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 async function open(address: string, options = {}): Promise<Store> {

@@ -1,8 +1,7 @@
 // store.contract.test.ts: the same tests for every store: an SQLite file and a real PostgreSQL.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { NewOverride } from "@inkling/engine";
 import { SQL } from "bun";
@@ -20,6 +19,7 @@ import { MIGRATIONS, migrate } from "../packages/server/src/store/migrations.ts"
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
 import type { UsageBatch } from "../packages/server/src/store/usage.ts";
 import { Postgres } from "./postgres.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 import { freshToken } from "./tokens.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");
@@ -42,7 +42,7 @@ const BACKENDS: readonly Backend[] = [
   {
     name: "sqlite",
     begin: async () => {
-      folder = mkdtempSync(join(tmpdir(), "inkling-store-"));
+      folder = temporaryFolder();
     },
     end: async () => rmSync(folder, { recursive: true, force: true }),
     fresh: async () => `sqlite://${join(folder, `${++files}.db`)}`,

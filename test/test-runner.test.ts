@@ -1,248 +1,173 @@
-// test-runner.test.ts: `npm test` itself: every failure, crash and hang of a test file is reported, and reports are counted.
+// test-runner.test.ts: `npm test` itself: every failure, crash and hang of a test file is counted and named.
 
 import { afterAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { dataFolder } from "../scripts/tests/data-folders.mjs";
-import { findTests, groupTests, isDataTest, SLOWEST } from "../scripts/tests/files.mjs";
-import { bunJob } from "../scripts/tests/jobs.mjs";
-import { readJunit } from "../scripts/tests/junit.mjs";
-import { report } from "../scripts/tests/report.mjs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { findTests } from "../scripts/run-tests.mjs";
 import { mountsIn, unmountAll } from "./mounts.ts";
+import { temporaryFolder } from "./release.ts";
 
 const ROOT = resolve(import.meta.dir, "..");
-const root = mkdtempSync(join(tmpdir(), "inkling-runner-"));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-const header = 'import { expect, test } from "bun:test";\n';
-const write = (name: string, body: string) => {
-  writeFileSync(join(root, `${name}.test.ts`), header + body);
-  return `${name}.test.ts`;
-};
-const good = write("good", 'test("a", () => {}); test.skip("b", () => {});');
-const run = (files: string[], minutes = 1) => bunJob(files, { root, temp: root, minutes }).run();
-
-describe("a process of bun test", () => {
-  const rows: [name: string, body: string, failure: string, message: RegExp][] = [
-    [
-      "fails",
-      'test("x <y>", () => { expect("a").toBe("b"); });',
-      "x <y>",
-      /Expected: "b"[\s\S]*fails\.test\.ts:2/,
-    ],
-    ["is-concurrent", 'test.concurrent("x", async () => { expect("a").toBe("b"); });', "x", /Expected: "b"/],
-    ["throws", 'test("x", () => { throw new Error("no\\nmore"); });', "x", /no\nmore/],
-    ["is-killed", 'test("x", () => process.kill(process.pid, "SIGKILL"));', "(the whole file)", /SIGKILL/],
-    ["exits", 'test("x", () => process.exit(0));', "(the whole file)", /no test of it ran/],
-    ["cannot-load", 'import "./nothing.ts"; test("x", () => {});', "(the whole file)", /exit code 1/],
-    ["is-empty", "", "(the whole file)", /no test/],
-  ];
-  test.each(rows)("that %s is one failure", async (name, body, failure, message) => {
-    const file = write(name, body);
-    const { passed, failures } = await run([file]);
-    expect([passed, failures.map((one) => [one.file, one.name])]).toEqual([0, [[file, failure]]]);
-    expect(failures[0]!.message).toMatch(message);
+/** Runs `npm test -- ARGS` over a project that consists of these test files. */
+async function runProject(
+  files: Readonly<Record<string, string>>,
+  { args = ["test/"], minutes = 1, env = {} }: { args?: string[]; minutes?: number; env?: NodeJS.ProcessEnv },
+) {
+  const root = temporaryFolder();
+  for (const [name, body] of Object.entries(files)) {
+    const path = join(root, `test/${name}.test.ts`);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, `import { afterAll, expect, test } from "bun:test";\n${body}`);
+  }
+  const script = `import { runTests } from ${JSON.stringify(join(ROOT, "scripts/run-tests.mjs"))};
+    process.exitCode = await runTests(${JSON.stringify(args)}, ${JSON.stringify({ root, minutes })});`;
+  const child = Bun.spawn(["node", "--input-type=module", "--eval", script], {
+    env: { ...process.env, TMPDIR: root, ...env },
+    stdout: "pipe",
+    stderr: "pipe",
   });
+  const [out, error] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  const failed = [...out.matchAll(/^FAILED (?:test\/)?(.*)$/gm)].map(([, name]) => name);
+  return { root, code: await child.exited, text: error + out, failed, sum: out.trim().split("\n").at(-1) };
+}
 
-  test("that throws outside of its tests is a failure", async () => {
-    const file = write(
-      "outside",
-      'import { afterAll } from "bun:test"; test("x", () => {}); afterAll(() => { throw new Error("late"); });',
-    );
-    const { failures } = await run([file, good]);
-    expect(failures).toHaveLength(1);
-    expect(failures[0]!.message).toContain("late");
-  });
-
-  test("that hangs is killed after its limit, with what it started", async () => {
-    const file = write(
-      "hangs",
-      `test("x", () => {
-        const child = Bun.spawn(["sleep", "600"]);
-        require("node:fs").writeFileSync("pid", String(child.pid));
-        for (;;);
-      });`,
-    );
-    const { failures } = await run([file], 0.05);
-    expect(failures.map(({ name, message }) => `${name}: ${message}`)).toEqual([
-      "(the whole file): no test of it ran: killed: it took longer than 0.05 minutes",
-    ]);
-    const pid = Number(await Bun.file(join(root, "pid")).text());
-    expect(pid).toBeGreaterThan(1);
-    expect(existsSync(`/proc/${pid}/exe`)).toBe(false);
-  });
-
-  test("of several files that crashes is a failure, and each file runs again by itself", async () => {
-    const file = write("crashes", 'test("x", () => process.kill(process.pid, "SIGKILL"));');
-    const { passed, failures, skipped } = await run([good, file]);
-    expect([passed, skipped]).toEqual([1, ["b"]]);
-    expect(failures.map((one) => one.file)).toEqual([`${good} ${file}`, file]);
-  });
-
-  test("that cannot load is named in a group", async () => {
-    const file = write("cannot-load-2", 'import "./nothing.ts";');
-    const { passed, failures } = await run([good, file]);
-    expect([passed, failures.map((one) => one.file)]).toEqual([1, [file]]);
-  });
+test("each way in which a file can fail is a failure with its name, and hides no other result", async () => {
+  const { code, failed, text, sum } = await runProject(
+    {
+      good: 'test("a", () => {}); test.skip("b", () => {});',
+      fails: 'test("x <y>", () => { expect("a").toBe("b"); });',
+      "is-concurrent": 'test.concurrent("x", async () => { expect("a").toBe("c"); });',
+      throws: 'test("x", () => { throw new Error("no\\nmore"); });',
+      "throws-late": 'test("x", () => {}); afterAll(() => { throw new Error("late"); });',
+      "is-killed": 'test("x", () => process.kill(process.pid, "SIGKILL"));',
+      exits: 'test("x", () => process.exit(0));',
+      "cannot-load": 'import "./nothing.ts"; test("x", () => {});',
+      "is-empty": "",
+    },
+    {},
+  );
+  expect(failed.sort()).toEqual([
+    "cannot-load.test.ts: (the whole file)",
+    "exits.test.ts: (worker crashed)",
+    "fails.test.ts: x <y>",
+    "is-concurrent.test.ts: x",
+    "is-empty.test.ts: (the whole file)",
+    "is-killed.test.ts: (worker crashed)",
+    "throws-late.test.ts: (unnamed)",
+    "throws.test.ts: x",
+  ]);
+  for (const message of ['Expected: "b"', 'Expected: "c"', "no\n    more", "late", "nothing.ts"])
+    expect(text).toContain(message);
+  expect(text).toContain("skipped: b\n");
+  expect(text).toContain("run it alone: npm test -- test/fails.test.ts\n");
+  expect([code, sum]).toEqual([1, "2 passed, 8 failed, 1 skipped"]);
 });
 
-describe("a clean-up that fails", () => {
-  const mounts = Bun.spawnSync(["unshare", "--mount", "true"]).success; // only root may mount
-  test.if(mounts)("is a failure beside the results of the file, which are all reported", async () => {
-    const file = write(
-      "leaves-a-mount",
-      `test("x", () => {
-        const folder = require("node:fs").mkdtempSync(process.env.TMPDIR + "/netns-");
-        expect(Bun.spawnSync(["mount", "-t", "tmpfs", "tmpfs", folder]).success).toBe(true);
-      });
-      test("y", () => { expect("a").toBe("b"); });`,
-    );
-    try {
-      const { passed, failures } = await run([file]);
-      expect([passed, failures.map(({ name }) => name)]).toEqual([1, ["y", "(clean-up)"]]);
-      expect(failures[1]).toMatchObject({
-        file,
-        message: expect.stringMatching(/could not be removed: .*EBUSY/),
-      });
-    } finally {
-      expect(mountsIn(root)).toHaveLength(1);
-      unmountAll(root);
-    }
-  });
+test("what fits is green", async () => {
+  const { code, sum } = await runProject({ good: 'test("a", () => {});' }, {});
+  expect([code, sum]).toEqual([0, "1 passed, 0 failed"]);
+});
 
-  test("of one job, or a job that cannot run, hides no other job's results", async () => {
-    const script = `
-      import { runJobs } from ${JSON.stringify(join(ROOT, "scripts/tests/run.mjs"))};
-      const fine = { name: "fine", run: async () => ({ passed: 3, failures: [], skipped: ["s"] }) };
-      const broken = { name: "broken", run: async () => { throw new Error("EBUSY: resource busy or locked"); } };
-      process.exitCode = await runJobs([broken, fine], { parallel: 1, parts: [] });`;
-    const child = Bun.spawn(["node", "--input-type=module", "--eval", script], {
-      stdout: "pipe",
-      stderr: "pipe",
+test("a test that loops is stopped with what it started, and what ran before it counts", async () => {
+  const loops = `test("x", () => {
+    const child = Bun.spawn(["sleep", "600"]);
+    require("node:fs").writeFileSync(import.meta.dir + "/pid", String(child.pid));
+    for (;;);
+  });`;
+  const { root, failed, text, sum } = await runProject(
+    { good: 'test("a", () => {});', loops },
+    { minutes: 0.05 },
+  );
+  expect([failed, sum]).toEqual([["loops.test.ts: (worker crashed)"], "1 passed, 1 failed"]);
+  expect(text).toContain("Interrupted while still running:\n  test/loops.test.ts");
+  const pid = Number(readFileSync(join(root, "test/pid"), "utf8"));
+  expect(pid).toBeGreaterThan(1);
+  expect(existsSync(`/proc/${pid}/exe`)).toBe(false);
+});
+
+const mayMount = Bun.spawnSync(["unshare", "--mount", "true"]).success; // only root
+test.if(mayMount)("a clean-up that fails is a failure beside all others", async () => {
+  const body = `test("x", () => {
+      const folder = require("node:fs").mkdtempSync(process.env.TMPDIR + "/netns-");
+      expect(Bun.spawnSync(["mount", "-t", "tmpfs", "tmpfs", folder]).success).toBe(true);
     });
-    const text = await new Response(child.stdout).text();
-    expect(await child.exited).toBe(1);
-    expect(text).toContain("FAILED broken");
-    expect(text).toContain("EBUSY: resource busy or locked");
-    expect(text).toEndWith("\nskipped: s\n3 passed, 1 failed, 1 skipped\n");
-  });
+    test("y", () => { expect("a").toBe("b"); });`;
+  const { root, failed, text, sum } = await runProject({ mounts: body }, {});
+  afterAll(() => unmountAll(root));
+  expect([failed, sum]).toEqual([["mounts.test.ts: y", "(clean-up)"], "1 passed, 2 failed"]);
+  expect(text).toMatch(/could not be removed: .*EBUSY/);
+  expect(mountsIn(root)).toHaveLength(1);
+  unmountAll(root);
+});
+
+test("a path that fits no file, and an unknown option, are errors", async () => {
+  const files = { good: 'test("a", () => {});' };
+  const none = await runProject(files, { args: ["nothing"] });
+  expect([none.code, none.sum]).toEqual([1, "0 passed, 1 failed"]);
+  for (const args of [["--nothing"], ["--jobs=some"], ["--unit", "--data"]]) {
+    const { code, text } = await runProject(files, { args });
+    expect([code, text]).toEqual([2, expect.stringMatching(/^inkling: .+\nusage: npm test -- /)]);
+  }
 });
 
 describe("npm run test:data", () => {
-  const runData = async (env: Record<string, string>) => {
-    const { INKLING_MIRROR: _, INKLING_VECTORS: __, ...others } = process.env;
-    const script = join(ROOT, "scripts/test.mjs");
-    const child = Bun.spawn(["node", script, "--data", "psl"], {
-      env: { ...others, ...env },
-      stdout: "pipe",
-      stderr: "pipe",
-    });
-    return { code: await child.exited, error: await new Response(child.stderr).text() };
+  const FILES = {
+    "a.data": `test("data", () => {
+      expect(process.env.INKLING_MIRROR).toBe(process.env.TEST_FOLDER!);
+      expect(process.env.INKLING_VECTORS).toBe(process.env.TEST_FOLDER!);
+    });`,
+    b: `test("no data", () => {
+      expect([process.env.INKLING_MIRROR, process.env.INKLING_VECTORS]).toEqual([undefined, undefined]);
+    });`,
   };
-  const nowhere = join(root, "nowhere");
-  const file = join(root, "a-file");
+  const folder = temporaryFolder();
+  const file = join(folder, "a-file");
   writeFileSync(file, "");
-  test.each([
-    ["without INKLING_MIRROR", {}, /needs INKLING_MIRROR, a folder with .+: it is not set\nhint: /],
-    ["without INKLING_VECTORS", { INKLING_MIRROR: root }, /needs INKLING_VECTORS, .+: it is not set/],
+  test.each<[string, NodeJS.ProcessEnv, RegExp]>([
+    [
+      "without a folder",
+      { INKLING_MIRROR: undefined },
+      /needs INKLING_MIRROR, a folder with .+: it is not set/,
+    ],
     [
       "with a folder that does not exist",
-      { INKLING_MIRROR: nowhere },
-      /INKLING_MIRROR, .+nowhere does not exist/,
+      { INKLING_MIRROR: folder, INKLING_VECTORS: join(folder, "nowhere") },
+      /needs INKLING_VECTORS, .+nowhere does not exist/,
     ],
-    [
-      "with a file",
-      { INKLING_MIRROR: root, INKLING_VECTORS: file },
-      /INKLING_VECTORS, .+a-file is not a folder/,
-    ],
+    ["with a file", { INKLING_MIRROR: file }, /INKLING_MIRROR, .+a-file is not a folder/],
   ])("fails %s", async (_, env, message) => {
-    const { code, error } = await runData(env);
-    expect(code).toBe(2);
-    expect(error).toMatch(message);
+    const { code, text } = await runProject(FILES, { args: ["--data"], env });
+    expect([code, text]).toEqual([2, expect.stringMatching(message)]);
+    expect(text).toContain("hint: CONTRIBUTING.md");
   });
-  test("takes a folder that exists", () => {
-    expect(dataFolder("INKLING_MIRROR", { INKLING_MIRROR: root })).toBe(root);
-  });
-  test("and only it, gives its tests the folders", async () => {
-    const body = 'test("x", () => { expect(process.env.INKLING_MIRROR).toBeUndefined(); });';
-    process.env.INKLING_MIRROR = root;
-    try {
-      const files = [write("has-no-mirror", body)];
-      expect(await run(files)).toMatchObject({ passed: 1, failures: [] });
-      process.env.INKLING_VECTORS = root;
-      const data = await bunJob(files, { root, temp: root, data: true }).run();
-      expect(data.failures).toHaveLength(1);
-    } finally {
-      delete process.env.INKLING_MIRROR;
-      delete process.env.INKLING_VECTORS;
+  test("and only it, runs the data tests and gives them the folders", async () => {
+    const env = { INKLING_MIRROR: folder, INKLING_VECTORS: folder, TEST_FOLDER: folder };
+    const cases = [
+      [["test/"], "no data"],
+      [["--data", "test/"], "data"],
+    ] as const;
+    for (const [args, name] of cases) {
+      const { text, sum } = await runProject(FILES, { args: [...args], env });
+      expect([sum, text]).toEqual(["1 passed, 0 failed", expect.stringContaining(`(pass) ${name}`)]);
     }
   });
 });
 
-describe("the files", () => {
-  const all = findTests(ROOT);
-  test("are all in one group each, of npm test or of npm run test:data", () => {
-    expect(all.length).toBeGreaterThan(100);
-    const grouped = groupTests(ROOT, { unit: false, parts: [] }).flat();
-    const ofData = groupTests(ROOT, { unit: false, data: true, parts: [] }).flat();
-    expect([...grouped, ...ofData].sort()).toEqual(all.sort());
-    expect(grouped.filter(isDataTest)).toEqual([]);
-    expect(ofData.filter((path) => !isDataTest(path))).toEqual([]);
-    expect(ofData.length).toBeGreaterThan(10);
-  });
-  test("that are known to be slow exist, and come first", () => {
-    const groups = groupTests(ROOT, { unit: false, parts: [] });
-    const ofData = groupTests(ROOT, { unit: false, data: true, parts: [] });
-    expect(ofData.slice(0, 2)).toEqual([
-      ["test/evidence.data.test.ts"],
-      ["packages/compiler/src/policy/reputation.data.test.ts"],
-    ]);
-    const isSlow = groups.map(
-      (group) => group.length === 1 && SLOWEST.some((name) => group[0]!.endsWith(name)),
-    );
-    expect(SLOWEST.filter((name) => !all.some((path: string) => path.endsWith(name)))).toEqual([]);
-    expect(isSlow.lastIndexOf(true)).toBe(isSlow.filter(Boolean).length - 1);
-  });
-  test("are chosen by parts of their path", () => {
-    const parts = ["test-runner", "engine/src/address/ip"];
-    const chosen = groupTests(ROOT, { unit: false, parts }).flat();
-    expect(chosen.sort()).toEqual(["packages/engine/src/address/ip.test.ts", "test/test-runner.test.ts"]);
-    expect(groupTests(ROOT, { unit: true, parts: ["test-runner"] })).toEqual([]);
-  });
-});
-
-describe("a report", () => {
-  test("of Bun", () => {
-    const xml =
-      '<testcase name="a" file="f.ts" /><testcase name="b &lt;c&gt;" file="g.ts"><skipped /></testcase>' +
-      '<testcase name="d" classname="x" file="f.ts">\n<failure type="x" message="not&#10;1"/></testcase>' +
-      '<testcase name="e" file="f.ts"/>';
-    expect(readJunit(xml)).toEqual({
-      passed: 2,
-      failures: [{ file: "f.ts", name: "x > d", message: "not\n1" }],
-      skipped: ["b <c>"],
-      files: new Set(["f.ts", "g.ts"]),
-    });
-  });
-  test("of Node", () => {
-    const xml =
-      '<testsuite name="s"><testcase name="a>b" classname="test"/></testsuite><testcase name="c" classname="test">' +
-      '<skipped type="skipped" message="needs vectors"/></testcase><testcase name="d" classname="test" ' +
-      'failure="1 == 2"><failure type="testCodeFailure" message="1 == 2">\nError: 1 == 2\n</failure></testcase>';
-    expect(readJunit(xml)).toEqual({
-      passed: 1,
-      failures: [{ file: "", name: "d", message: "Error: 1 == 2" }],
-      skipped: ["c: needs vectors"],
-      files: new Set(),
-    });
-  });
-  test("ends with the sum", () => {
-    const none = { passed: 3, failures: [], skipped: [] };
-    expect(report(none)).toBe("3 passed, 0 failed\n");
-    const failures = [{ file: "f.ts", name: "d", message: "1\n2" }];
-    expect(report({ ...none, failures, skipped: ["b"] })).toBe(
-      "\nFAILED f.ts: d\n    1\n    2\n    run it alone: npm test -- f.ts\n\nskipped: b\n3 passed, 1 failed, 1 skipped\n",
-    );
-  });
+test("the project's files belong to npm test or to npm run test:data; --unit takes quick ones", () => {
+  const own = findTests(ROOT, {}, []);
+  const data = findTests(ROOT, { data: true }, []);
+  expect(own.length).toBeGreaterThan(100);
+  expect(data.length).toBeGreaterThan(10);
+  expect(own.filter((path) => data.includes(path))).toEqual([]);
+  const unit = findTests(ROOT, { unit: true }, []);
+  expect(unit).toContain("packages/engine/src/lookup/answerer.test.ts");
+  expect(unit.filter((path) => !path.startsWith("packages/"))).toEqual([]);
+  expect(findTests(ROOT, {}, ["test-runner", "engine/src/address/ip."])).toEqual([
+    "packages/engine/src/address/ip.test.ts",
+    "test/test-runner.test.ts",
+  ]);
 });

@@ -3,16 +3,7 @@
 // Lookups run all the time: none may fail, and what stands on the good lists is never forgotten.
 
 import { afterAll, describe, expect, test } from "bun:test";
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { writeFeedChoice } from "../packages/compiler/src/catalog/feed-choice.ts";
 import { fetch } from "./checked-fetch.ts";
@@ -20,6 +11,7 @@ import { fastClock } from "./fast-clock.ts";
 import { freePort } from "./ports.ts";
 import { freshMirror } from "./release.ts";
 import { share } from "./share.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 const BIN = resolve(import.meta.dir, "../packages/cli/bin/inkling.mjs");
 const { INKLING_MIRROR: _, INKLING_VECTORS: __, ...env } = process.env;
@@ -42,13 +34,12 @@ interface Source {
   fetches?(feed: string): number;
 }
 
-const temp = mkdtempSync(join(tmpdir(), "inkling-hours-"));
+const temp = temporaryFolder();
 const children: Bun.Subprocess[] = [];
 const cleanUps: (() => unknown)[] = [];
 afterAll(async () => {
   for (const child of children) child.kill("SIGKILL");
   for (const cleanUp of cleanUps) await cleanUp();
-  rmSync(temp, { recursive: true, force: true });
 });
 
 function publisher(): Source {

@@ -4,21 +4,20 @@
 // packages, the lists from the mirror (release.ts).
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fetch } from "./checked-fetch.ts";
 import { freePort, isFree } from "./ports.ts";
 import { freshMirror } from "./release.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 const BIN = resolve(import.meta.dir, "../packages/cli/bin/inkling.mjs");
 
-const temp = mkdtempSync(join(tmpdir(), "inkling-up-"));
+const temp = temporaryFolder();
 const dataDir = join(temp, "data");
 const running: Up[] = [];
 afterAll(() => {
   for (const up of running) up.child.kill("SIGKILL");
-  rmSync(temp, { recursive: true, force: true });
 });
 
 const port = freePort();

@@ -10,8 +10,7 @@ import { log, type Run } from "./record.ts";
 
 export const BENCH = join(ROOT, "bench");
 export const PEERS = join(BENCH, "peers");
-export const APT =
-  "apt-get install nginx libnginx-mod-http-geoip2 libmaxminddb-dev mmdb-bin wrk gcc curl iproute2";
+export const APT = "apt-get install nginx libnginx-mod-http-geoip2 libmaxminddb-dev wrk gcc curl iproute2";
 const NGINX_MODULE = "/usr/lib/nginx/modules/ngx_http_geoip2_module.so";
 
 const missing = (run: Run | undefined, who: string, why: string, install = APT): void =>
@@ -55,22 +54,11 @@ function isInstalled(): boolean {
 /** Installs the packages of bench/package.json when they are missing. @returns whether they are there */
 export async function installPackages(): Promise<boolean> {
   if (isInstalled()) return true;
-  log("installing the packages of bench/ (190 MB, once)");
+  log("installing the packages of bench/ (of the plots, once)");
   const command = ["npm", "install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"];
   await Bun.spawn(command, { cwd: BENCH, stdout: "ignore", stderr: "inherit" }).exited;
   return isInstalled();
 }
-
-/** Whether the peers from npm are installed; otherwise they are recorded as missing. */
-export function hasNpmPeers(run: Run): boolean {
-  const isThere = isInstalled();
-  if (!isThere) missing(run, "peers from npm", "npm could not install them", "npm install --prefix bench");
-  return isThere;
-}
-
-/** The version of an installed peer from npm. */
-export const npmVersion = (name: string): string =>
-  JSON.parse(readFileSync(join(BENCH, "node_modules", name, "package.json"), "utf8")).version;
 
 /** First line of what a command prints about its version, on either stream. */
 export function versionOf(...command: string[]): string {

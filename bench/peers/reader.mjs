@@ -1,19 +1,18 @@
-// reader.mjs: readers in process, ours and those from npm; looks up values on request, so that rounds of several programs
-// can alternate. Plain JavaScript, for Node and Bun.
+// reader.mjs: our lookups in process, on request, so that rounds of several programs can alternate. Plain JavaScript, for
+// Node and Bun.
 //
-// run  bun|node reader.mjs READER DATABASE VALUES [ENGINE]
-//      READER: geo, reputation or email, with a segment and the engine's module; local, with a data folder and the module
-//      of @inkling/local; or maxmind, mmdb-lib, geoip-lite
+// run  bun|node reader.mjs READER DATABASE VALUES MODULE
+//      READER: geo, reputation or email, with a segment and the engine's module; or local, with a data folder and the
+//      module of @inkling/local
 // in   a line "WAY COUNT BLOCK": look up the first COUNT values in this way, and time each BLOCK of them
 // out  "ready VERSION" once; then for each line a JSON array: ns per value, one figure a block
 // err  ends when no value is found: the times would be those of misses
 //
 // Ours does what the server does for a lookup: parse, unwrap, special use, find, and the answer's bytes: "answer" takes a
 // view of the segment, as the server hands it to the socket, and reads its last byte; "copy" copies all to a buffer;
-// "blocks" takes BLOCK texts at once. "fields" makes the record as an object, which is all that the npm readers do.
+// "blocks" takes BLOCK texts at once.
 
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 
@@ -81,64 +80,29 @@ async function local() {
   };
 }
 
-const NPM = {
-  maxmind: async ({ open }) => open(database),
-  "mmdb-lib": ({ Reader }) => new Reader(readFileSync(database)),
-  "geoip-lite": ({ default: geoip }) => ({ get: (text) => geoip.lookup(text) }), // with data of its own
-};
-
-async function fromNpm() {
-  const found = await NPM[reader](await import(reader));
-  return { fields: (text) => found.get(text) != null };
-}
-
-const isNpm = reader in NPM;
-const ways = isNpm ? await fromNpm() : reader === "local" ? await local() : await ours();
-const version = isNpm ? `${createRequire(import.meta.url)(`${reader}/package.json`).version}, ` : "";
+const ways = reader === "local" ? await local() : await ours();
 // Each value is a string of its own, not a slice of the file.
 const values = readFileSync(valuesPath, "latin1")
   .trimEnd()
   .split("\n")
   .map((text) => Buffer.from(text, "latin1").toString("latin1"));
 
-process.stdout.write(`ready ${version}${runtime}\n`);
-const passes = { blocks: passOfBlocks, object: passOfPromises };
+process.stdout.write(`ready ${runtime}\n`);
 for await (const line of createInterface({ input: process.stdin })) {
   const [way, count, block] = line.split(" ");
-  const times = await (passes[way] ?? pass)(ways[way], Number(count), Number(block));
-  process.stdout.write(`${JSON.stringify(times)}\n`);
+  process.stdout.write(`${JSON.stringify(await pass(way, Number(count), Number(block)))}\n`);
 }
 
-function passOfBlocks(lookUp, count, block) {
+/** "blocks" takes a block at once; "object" returns promises. */
+async function pass(way, count, block) {
+  const lookUp = ways[way];
   const times = [];
   let found = 0;
   for (let i = 0; i + block <= count; i += block) {
     const from = performance.now();
-    found += lookUp(values.slice(i, i + block));
-    times.push(Math.round(((performance.now() - from) * 1e7) / block) / 10);
-  }
-  if (found === 0) throw new Error("no value is found");
-  return times;
-}
-
-async function passOfPromises(lookUp, count, block) {
-  const times = [];
-  let found = 0;
-  for (let i = 0; i + block <= count; i += block) {
-    const from = performance.now();
-    for (let k = i; k < i + block; k++) if (await lookUp(values[k])) found++;
-    times.push(Math.round(((performance.now() - from) * 1e7) / block) / 10);
-  }
-  if (found === 0) throw new Error("no value is found");
-  return times;
-}
-
-function pass(lookUp, count, block) {
-  const times = [];
-  let found = 0;
-  for (let i = 0; i + block <= count; i += block) {
-    const from = performance.now();
-    for (let k = i; k < i + block; k++) if (lookUp(values[k])) found++;
+    if (way === "blocks") found += lookUp(values.slice(i, i + block));
+    else if (way === "object") for (let k = i; k < i + block; k++) found += await lookUp(values[k]);
+    else for (let k = i; k < i + block; k++) if (lookUp(values[k])) found++;
     times.push(Math.round(((performance.now() - from) * 1e7) / block) / 10);
   }
   if (found === 0) throw new Error("no value is found");

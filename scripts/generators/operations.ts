@@ -1,10 +1,11 @@
-// operations.ts: generates the table of requests in docs/api.md.
+// operations.ts: generates the tables of requests in docs/api.md and docs/admin-api.md.
 
-import { OPERATIONS, type OperationRow } from "@inkling/contract";
+import { ADMIN_OPERATIONS, OPERATIONS, type OperationRow } from "@inkling/contract";
 import { type Generated, markdownTable } from "./generated.ts";
 
 export const operations = (): Generated[] => [
-  { path: "docs/api.md", section: "operations", content: table() },
+  { path: "docs/api.md", section: "operations", content: publicTable() },
+  { path: "docs/admin-api.md", section: "operations", content: adminTable() },
 ];
 
 const KEYS: Readonly<Record<OperationRow["access"], string>> = {
@@ -15,9 +16,17 @@ const KEYS: Readonly<Record<OperationRow["access"], string>> = {
   email: "scope `email`",
 };
 
-function table(): string {
+function publicTable(): string {
   const rows = Object.values(OPERATIONS).flatMap(({ method, path, access, docs }) =>
     docs === undefined ? [] : [[`\`${method === "ANY" ? "" : `${method} `}${path}\``, KEYS[access], docs]],
   );
   return markdownTable(["request", "key", "answer"], rows);
+}
+
+function adminTable(): string {
+  const rows = Object.values(ADMIN_OPERATIONS).map(({ method, path, docs }) => [
+    `\`${method} ${path}\``,
+    docs,
+  ]);
+  return markdownTable(["request", "answer"], rows);
 }

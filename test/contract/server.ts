@@ -56,7 +56,7 @@ const programs: Program[] = [];
 
 async function main(folder: string, executable?: string): Promise<Started> {
   stopClocks(NOW);
-  const { build } = await import("../../packages/compiler/src/build/build.ts");
+  const { build } = await import("../../packages/compiler/src/pipeline/build.ts");
   const { FEEDS } = await import("@inkling/compiler/feeds");
   const { parsePrefix } = await import("@inkling/engine");
   const { openStore, startServer } = await import("@inkling/server");

@@ -1,12 +1,12 @@
 // deploy/kubernetes and deploy/helm: valid for Kubernetes, the same objects in both, and true of the program.
 
-import { afterAll, describe, expect, test } from "bun:test";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { OPERATIONS, SETTING_NAMES, variableName } from "@inkling/contract";
 import { Ajv } from "ajv";
 import { withPrograms } from "../programs.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 
 const DEPLOY = resolve(import.meta.dir, "../../deploy");
 const CHART = join(DEPLOY, "helm/inkling");
@@ -54,15 +54,14 @@ const kustomized = (mode: string) => parse(run(["kubectl", "kustomize", join(DEP
 
 /** A kustomization of a user, in a folder beside a copy of deploy/kubernetes. */
 function customized(kustomization: string): Manifest[] {
-  const own = mkdtempSync(join(folder, "kustomization-"));
+  const own = temporaryFolder();
   cpSync(join(DEPLOY, "kubernetes"), join(own, "deploy/kubernetes"), { recursive: true });
   mkdirSync(join(own, "inkling"));
   writeFileSync(join(own, "inkling/kustomization.yaml"), kustomization);
   return parse(run(["kubectl", "kustomize", join(own, "inkling")]));
 }
 
-const folder = mkdtempSync(join(tmpdir(), "inkling-test-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder();
 
 let files = 0;
 function rendered(values: object, release = "inkling", ...options: readonly string[]): Manifest[] {

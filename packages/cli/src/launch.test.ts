@@ -258,10 +258,13 @@ test.each<[args: string[], code: number, out: string, err: RegExp]>([
   [["--help"], 0, "--help", /^$/],
   [["engine"], 1, "", /^Installing packages \(dev is not installed\)/],
 ])("npm run bench %p, without the packages for development", (args, code, out, err) => {
-  const { root, env } = withoutDevPackages(["scripts/bench.mjs"]);
+  const { root, env } = withoutDevPackages(["scripts/tool.mjs"]);
   mkdirSync(join(root, "bench"));
   writeFileSync(join(root, "bench/main.ts"), "process.stdout.write(process.argv.slice(2).join())");
-  const ran = spawnSync("node", [join(root, "scripts/bench.mjs"), ...args], { encoding: "utf8", env });
+  const ran = spawnSync("node", [join(root, "scripts/tool.mjs"), "bun", "bench/main.ts", ...args], {
+    encoding: "utf8",
+    env,
+  });
   expect([ran.status, ran.stdout]).toEqual([code, out]);
   expect(ran.stderr).toMatch(err);
 });
@@ -270,7 +273,7 @@ test.each(["cli", "client", "local"])(
   "npm pack of %s installs the packages for development first",
   (name) => {
     const manifest = `packages/${name}/package.json`;
-    const { root, env } = withoutDevPackages(["scripts/tool.mjs", "scripts/tests/process.mjs", manifest]);
+    const { root, env } = withoutDevPackages(["scripts/tool.mjs", manifest]);
     const { prepack } = JSON.parse(readFileSync(join(root, manifest), "utf8")).scripts;
     const ran = spawnSync("sh", ["-c", prepack], {
       cwd: join(root, "packages", name),

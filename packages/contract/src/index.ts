@@ -1,8 +1,11 @@
 // The rows that several packages must agree on. This package imports nothing, and a row never refers to a place by
 // position or count.
 
+export * from "./admin-operations.ts";
 export * from "./flags.ts";
+export * from "./log-events.ts";
 export * from "./members.ts";
+export * from "./metrics.ts";
 export {
   COMMON_HEADERS,
   type Content,

@@ -17,7 +17,7 @@ export { EvidenceAppender, evidenceTails } from "./lookup/evidence.ts";
 export * from "./lookup/failure.ts";
 export * from "./lookup/geoip2.ts";
 export * from "./lookup/loaded-release.ts";
-export type { EmailAnswer, Overridden } from "./lookup/overlay.ts";
+export type { Overridden } from "./lookup/overlay.ts";
 export { networkText } from "./lookup/subject.ts";
 export * from "./overrides/compiled.ts";
 export * from "./overrides/model.ts";

@@ -18,7 +18,7 @@ const BUN_FLAGS: readonly string[] = ["--no-install", "--no-env-file", "--config
 
 /** What runs beside the command, by its module in `packages/`; scripts/bundle.ts makes an entry point of each. */
 export const PROCESSES = {
-  compiler: "compiler/src/build/main.ts",
+  compiler: "compiler/src/pipeline/main.ts",
   worker: "server/src/cluster/worker-main.ts",
   verify: "server/src/releases/verify-process.ts",
   diff: "server/src/releases/diff-process.ts",

@@ -1,7 +1,7 @@
 // @inkling/server: the HTTP API, keys, limits and usage.
 
 export type { Geolocation } from "@inkling/contract";
-export type { DataActions, FeedFacts, UpdateState } from "./admin/context.ts";
+export type { DataActions, FeedFacts, UpdateState } from "./admin/handler.ts";
 export { type Problem, problem, problemBody } from "./http/problems.ts";
 export { type Actor, WAYS } from "./keys/actor.ts";
 export { dayOf } from "./keys/day.ts";
@@ -22,12 +22,7 @@ export { type RunningServer, type ServerOptions, StartError, startServer } from 
 export { isAdminToken } from "./store/admin-token.ts";
 export * from "./store/adopt-copies.ts";
 export * from "./store/adopt-key.ts";
-export {
-  AUDIT_ACTIONS,
-  type AuditEntry,
-  auditJson,
-  type NewAuditEntry,
-} from "./store/audit.ts";
+export { type AuditEntry, auditJson, type NewAuditEntry } from "./store/audit.ts";
 export { DUMPED, type DumpedRow, type DumpedRows, fits } from "./store/dump.ts";
 export * from "./store/error.ts";
 export { judge, readRemembered } from "./store/history.ts";

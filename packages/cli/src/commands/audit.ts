@@ -1,14 +1,7 @@
 // audit.ts: `inkling audit`: who changed what, when, and by which way; and `inkling override audit`, its older name.
 
-import {
-  AUDIT_ACTIONS,
-  type AuditEntry,
-  auditJson,
-  MAX_PAGE,
-  type OverrideJson,
-  storeWaiting,
-  WAYS,
-} from "@inkling/server";
+import { AUDIT_ACTIONS } from "@inkling/contract";
+import { type AuditEntry, auditJson, MAX_PAGE, type OverrideJson, storeWaiting, WAYS } from "@inkling/server";
 import { type Command, Option } from "commander";
 import { ignoreAway } from "../runtime/audited.ts";
 import { addAction, type Flags } from "../runtime/command.ts";

@@ -18,11 +18,11 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { currentName, DATA_FOLDER, pin } from "@inkling/release-store";
 import { smallRelease } from "../../../../test/release.ts";
-import { build } from "../../../compiler/src/build/build.ts";
-import { exportMirror } from "../../../compiler/src/build/export-mirror.ts";
-import { loadFeed } from "../../../compiler/src/build/load.ts";
 import type { Feed } from "../../../compiler/src/catalog/feed.ts";
 import { FEEDS } from "../../../compiler/src/catalog/feeds.ts";
+import { build } from "../../../compiler/src/pipeline/build.ts";
+import { exportMirror } from "../../../compiler/src/pipeline/export-mirror.ts";
+import { loadFeed } from "../../../compiler/src/pipeline/load.ts";
 import { runHere } from "../program.testing.ts";
 
 const FIXTURES = resolve(import.meta.dir, "../../../compiler/fixtures/feeds");

@@ -12,12 +12,12 @@
 export const LOWER_CASE = 0x20;
 
 /** Hash of no character yet (FNV-1a's offset basis, seeded). */
-export function basis(seed: number): number {
+function basis(seed: number): number {
   return 0x811c9dc5 ^ seed;
 }
 
 /** One character more (FNV-1a). */
-export function step(hash: number, c: number): number {
+function step(hash: number, c: number): number {
   return Math.imul(hash ^ c, 0x01000193);
 }
 

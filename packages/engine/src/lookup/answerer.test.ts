@@ -6,7 +6,7 @@ import { parseUnwrapped } from "../address/ip.ts";
 import { Overrides } from "../overrides/compiled.ts";
 import type { Override, OverrideKind } from "../overrides/model.ts";
 import { bitsOf, REPUTATION_ANSWERS } from "../overrides/reputation-flags.ts";
-import type { EmailSegment } from "../segment/email-segment.ts";
+import { cleanAnswer, type EmailSegment } from "../segment/email-segment.ts";
 import type { IpSegment } from "../segment/ip-segment.ts";
 import {
   Answerer,
@@ -17,7 +17,6 @@ import {
   INCLUDE,
   type Mode,
   type Outcome,
-  plainSegment,
 } from "./answerer.ts";
 import { dataStates, LOOKUPS } from "./data-state.ts";
 import type { LoadedRelease } from "./loaded-release.ts";
@@ -47,9 +46,11 @@ function ofAddress(entries: readonly Entry[], truncated = 0): LoadedRelease {
   return loaded({ reputation: reputation as unknown as IpSegment });
 }
 
+const bytesOf = (value: object) => new TextEncoder().encode(JSON.stringify(value));
+
 function ofEmail(answer: object, entries: readonly Entry[] = []): LoadedRelease {
   const email = {
-    answerPlain: () => new TextEncoder().encode(JSON.stringify(answer)),
+    answerPlain: () => ("disposable" in answer && answer.disposable ? bytesOf(answer) : cleanAnswer(true)),
     evidenceFrom: () => record(entries),
   };
   return loaded({ email: email as unknown as EmailSegment });
@@ -289,15 +290,5 @@ describe("failures", () => {
         { reason: "data_missing", names: ["disposable"] },
       ],
     );
-  });
-
-  test("plainSegment: none where overrides of addresses or missing data have to be looked at", () => {
-    const release = loaded({ geo: geo(), reputation: geo() }, ["is_proxy"]);
-    const one = [override("address", "1.1.1.1", force("is_proxy", true))];
-    assert.equal(plainSegment("geolocate", sourceOf(release, one)), release.geo);
-    assert.equal(plainSegment("reputation", sourceOf(release, [], "up")), release.reputation);
-    assert.equal(plainSegment("reputation", sourceOf(release, one, "up")), undefined);
-    assert.equal(plainSegment("reputation", sourceOf(release)), undefined);
-    assert.equal(plainSegment("geolocate", sourceOf(undefined)), undefined);
   });
 });

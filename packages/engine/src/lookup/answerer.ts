@@ -20,7 +20,6 @@ import { parseEmail } from "../email/email.ts";
 import type { Overrides } from "../overrides/compiled.ts";
 import { REPUTATION_ANSWERS } from "../overrides/reputation-flags.ts";
 import { answerEmail } from "../segment/email-segment.ts";
-import type { IpSegment } from "../segment/ip-segment.ts";
 import type { IpLookup, Lookup } from "./data-state.ts";
 import { EvidenceAppender } from "./evidence.ts";
 import { ADDRESS_INVALID, type LookupFailure, NO_RELEASE, NOT_FOUND, RESERVED } from "./failure.ts";
@@ -95,6 +94,12 @@ export class Answerer {
     return true;
   }
 
+  /** The outcome for a text. @param include bits of {@link INCLUDE} */
+  answer(lookup: Lookup, text: string, source: AnswerSource, include = 0): Outcome {
+    if (lookup === "email") return this.answerEmail(text, source, (include & INCLUDE.evidence) !== 0);
+    return this.readAddress(text) ?? this.answerAddress(lookup, this.address, source, include);
+  }
+
   /** @param include bits of {@link INCLUDE} */
   answerAddress(lookup: IpLookup, address: UnwrappedAddress, source: AnswerSource, include = 0): Outcome {
     const reserved = specialUse(address);
@@ -151,7 +156,7 @@ export class Answerer {
         ? overrides.matchEmail(text, mailbox.host, source.now)
         : undefined;
     if (verdict === undefined && !withEvidence && check === undefined) return listed;
-    const overridden = verdict && overrideEmail(listed, verdict);
+    const overridden = verdict && overrideEmail(listed, mailbox.valid, verdict);
     const plain = overridden?.body ?? listed;
     const entries = withEvidence || check !== undefined ? overrideEntries(verdict) : [];
     const explained = (body: Uint8Array) =>
@@ -169,12 +174,4 @@ export function findFailure(lookup: Lookup, { release, mode }: AnswerSource): Lo
   const segment = lookup === "geolocate" ? release.geo : release[lookup];
   const { missing, failure } = release.states[lookup];
   return segment !== undefined && (mode === "up" || missing.length === 0) ? undefined : failure;
-}
-
-/** The segment whose bytes are the answers about public addresses as they stand; undefined where more is to be done. */
-export function plainSegment(lookup: IpLookup, source: AnswerSource): IpSegment | undefined {
-  const { release, overrides } = source;
-  if (lookup === "reputation" && overrides.compiledWith(release).hasAddresses) return undefined;
-  if (release === undefined || findFailure(lookup, source) !== undefined) return undefined;
-  return lookup === "geolocate" ? release.geo : release.reputation;
 }

@@ -6,10 +6,11 @@
 // cost a forced flag of an address: one of eight prepared answers
 
 import { formatPrefix } from "../address/ip.ts";
-import { ascii, asciiText } from "../email/ascii.ts";
+import { ascii } from "../email/ascii.ts";
 import type { OverrideVerdict } from "../overrides/compiled.ts";
 import { type Override, placeOf } from "../overrides/model.ts";
 import { bitsOfAnswer, forcedBits, REPUTATION_ANSWERS } from "../overrides/reputation-flags.ts";
+import { cleanAnswer, isDisposableAnswer } from "../segment/email-segment.ts";
 
 export interface Overridden {
   /** The plain answer's bytes where overrides change nothing. */
@@ -27,24 +28,15 @@ export function overrideReputation(answer: Uint8Array, verdict: OverrideVerdict)
   return { body: isChanged ? REPUTATION_ANSWERS[bits]! : answer, isChanged, verdict, mark: `o${bits}` };
 }
 
-/** The members of an answer about email that overrides and checks may change; others are kept as they are. */
-export interface EmailAnswer {
-  readonly valid: boolean;
-  readonly disposable: boolean;
-  readonly providers: readonly string[];
-}
-
-export function overrideEmail(answer: Uint8Array, verdict: OverrideVerdict): Overridden {
-  const { valid, disposable: before, providers, ...others } = JSON.parse(asciiText(answer)) as EmailAnswer;
+export function overrideEmail(answer: Uint8Array, valid: boolean, verdict: OverrideVerdict): Overridden {
+  const before = isDisposableAnswer(answer);
   const disposable = verdict.flags.get("disposable") ?? before;
   const isChanged = disposable !== before;
-  const changed = { valid, disposable, providers: disposable ? forcedProviders(verdict) : [], ...others };
-  return {
-    body: isChanged ? ascii(JSON.stringify(changed)) : answer,
-    isChanged,
-    verdict,
-    mark: disposable ? "o1" : "o0",
-  };
+  const forced = () =>
+    disposable
+      ? ascii(JSON.stringify({ valid, disposable, providers: forcedProviders(verdict) }))
+      : cleanAnswer(valid);
+  return { body: isChanged ? forced() : answer, isChanged, verdict, mark: disposable ? "o1" : "o0" };
 }
 
 /** The domain that was forced; the provider of a single email address is unknown. */

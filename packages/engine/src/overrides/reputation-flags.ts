@@ -1,6 +1,6 @@
 // reputation-flags.ts: the flags of an address as bits, and every answer that they make.
 
-import { ascii } from "../email/ascii.ts";
+import { ascii, asciiText } from "../email/ascii.ts";
 import type { OverrideVerdict } from "./compiled.ts";
 import { ADDRESS_FLAGS, type OverrideFlag } from "./model.ts";
 
@@ -22,17 +22,15 @@ export function bitsOf(flags: Iterable<OverrideFlag>): number {
   return bits;
 }
 
-const T = 0x74;
+const BITS_OF_ANSWER = new WeakMap(REPUTATION_ANSWERS.map((answer, bits) => [answer, bits]));
 
-/** The bits of one of these answers, which begins at `start` and may go on after its flags. */
-export function bitsOfAnswer(answer: Uint8Array, start = 0): number {
-  let bits = 0;
-  let at = start;
-  for (let i = 0; i < ADDRESS_FLAGS.length; i++) {
-    at += ADDRESS_FLAGS[i]!.length + 4; // `{"flag":` or `,"flag":`
-    const isSet = answer[at] === T;
-    if (isSet) bits |= 1 << i;
-    at += isSet ? 4 : 5;
+/** The bits of an answer. A segment keeps the bytes of its few answers, so each is parsed once. */
+export function bitsOfAnswer(answer: Uint8Array): number {
+  let bits = BITS_OF_ANSWER.get(answer);
+  if (bits === undefined) {
+    const flags = JSON.parse(asciiText(answer)) as Readonly<Record<string, unknown>>;
+    bits = bitsOf(ADDRESS_FLAGS.filter((flag) => flags[flag] === true));
+    BITS_OF_ANSWER.set(answer, bits);
   }
   return bits;
 }

@@ -4,7 +4,7 @@
 // out  the answer as JSON bytes
 // err  open and verify: SegmentError; a lookup never throws and always ends, whatever the bytes
 // src  docs/segment-format.md; the writer is packages/compiler/src/segments/email-table.ts
-// cost a plain mailbox about 120 ns, others about 400 (bench/README.md); answers about plain mailboxes at
+// cost a plain mailbox about 290 ns, others about 400 (bench/README.md); answers about plain mailboxes at
 //      listed domains are cached, up to 8 MB: making one takes 85 ns
 
 import { ascii, asciiText } from "../email/ascii.ts";
@@ -156,9 +156,16 @@ export function answerEmail(text: string, segment: EmailSegment): Uint8Array {
   if (readPlain(text, plain, segment.keys)) return segment.answerPlain(text, plain);
   const { valid, host, registrableStart } = parseEmailInFull(text);
   const providers = host === undefined ? undefined : segment.providersFrom(host, registrableStart);
-  if (providers === undefined) return valid ? CLEAN_VALID : CLEAN_INVALID;
+  if (providers === undefined) return cleanAnswer(valid);
   return joined(valid ? HEAD_VALID : HEAD_INVALID, providers);
 }
+
+/** The answer about a mailbox that is not disposable. Every such answer is one of these two. */
+export const cleanAnswer = (valid: boolean): Uint8Array => (valid ? CLEAN_VALID : CLEAN_INVALID);
+
+/** @param answer from {@link answerEmail}, or one that overrides changed */
+export const isDisposableAnswer = (answer: Uint8Array): boolean =>
+  answer !== CLEAN_VALID && answer !== CLEAN_INVALID;
 
 function joined(head: Uint8Array, providers: Uint8Array): Uint8Array {
   const answer = new Uint8Array(head.length + providers.length + 1);

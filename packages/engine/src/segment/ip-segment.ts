@@ -6,6 +6,7 @@
 
 import type { IpAddress, UnwrappedAddress } from "../address/ip.ts";
 import type { PackedAddresses } from "../address/packed.ts";
+import { asciiText } from "../email/ascii.ts";
 import { Answers } from "./answers.ts";
 import { EvidenceRecords } from "./evidence.ts";
 import { RANGE_SECTIONS, RangeTable } from "./ranges.ts";
@@ -23,6 +24,7 @@ export class IpSegment {
   /** Where the evidence for an address is found: its own table, elsewhere the note of each answer. */
   private readonly evidenceTable: RangeTable | undefined;
   private readonly notes: Uint32Array | undefined;
+  private countries: RecordCountries | undefined;
 
   private constructor(kind: IpSegmentKind, file: SegmentFile) {
     this.kind = kind;
@@ -66,6 +68,12 @@ export class IpSegment {
   /** The answer of a number from {@link record}. */
   answer(record: number): Uint8Array | undefined {
     return this.answers.at(record);
+  }
+
+  /** The ISO 3166-1 code of the country in a place of this number; undefined for none. Made for frequent calls. */
+  countryOf(record: number): string | undefined {
+    this.countries ??= new RecordCountries(this.answers);
+    return this.countries.at(record);
   }
 
   /** As {@link record}, for many: much quicker than one after the other. */
@@ -112,5 +120,33 @@ export class IpSegment {
     this.notes?.forEach((note, number) => {
       if (!isEvidence(note)) throw new SegmentError(`answerNotes[${number}]`, `names no evidence: ${note}`);
     });
+  }
+}
+
+/** Countries by the number of their answer, each read from its JSON once. */
+class RecordCountries {
+  private readonly answers: Answers;
+  /** Places in `codes`; 0: not read yet. */
+  private readonly places: Uint16Array;
+  private readonly codes: (string | undefined)[] = [undefined, undefined];
+
+  constructor(answers: Answers) {
+    this.answers = answers;
+    this.places = new Uint16Array(answers.count);
+  }
+
+  at(record: number): string | undefined {
+    return this.codes[this.places[record] || this.read(record)];
+  }
+
+  /** Names that are not ASCII are misread; codes are ASCII. */
+  private read(record: number): number {
+    const answer = this.answers.at(record);
+    const place = answer && (JSON.parse(asciiText(answer)) as { country?: { iso_code?: string } });
+    const code = place?.country?.iso_code;
+    const known = this.codes.indexOf(code, 1);
+    const number = known < 0 ? this.codes.push(code) - 1 : known;
+    this.places[record] = number;
+    return number;
   }
 }

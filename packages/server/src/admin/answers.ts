@@ -3,16 +3,12 @@
 import type { z } from "zod";
 import type { newKeyBody } from "../keys/key-input.ts";
 import type * as schemas from "../lookup/answer-schemas.ts";
-import type { auditAnswer } from "./audit.ts";
-import type { dataAnswer, feedsAnswer, releasesAnswer } from "./data.ts";
+import type { changesAnswer, dataAnswer, feedsAnswer, releasesAnswer } from "./data.ts";
 import type { updateState } from "./data-actions.ts";
-import type { hostsAnswer } from "./hosts.ts";
-import type { usageAnswer } from "./key-usage.ts";
-import type { keyAnswer, keysAnswer } from "./keys.ts";
+import type { keyAnswer, keysAnswer, usageAnswer } from "./keys.ts";
 import type { lookupAnswer } from "./lookup.ts";
 import type { importAnswer, overrideAnswer } from "./overrides.ts";
-import type { changesAnswer } from "./release-changes.ts";
-import type { trafficAnswer } from "./traffic.ts";
+import type { auditAnswer, hostsAnswer, trafficAnswer } from "./watch.ts";
 
 export type {
   EmailVerdict,

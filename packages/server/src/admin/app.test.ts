@@ -12,7 +12,6 @@ import { smallRelease, temporaryFolder } from "../../../../test/release.ts";
 import { freshToken, randomBytes } from "../../../../test/tokens.ts";
 import { newToken } from "../keys/token.ts";
 import { StoreError } from "../store/error.ts";
-import { OPERATIONS } from "./operations.ts";
 
 afterAll(closeAdminServers);
 
@@ -509,12 +508,4 @@ test("audit filters: each by itself, together, and page by page", async () => {
   expect(await sequences(`actor=bob&limit=1&cursor=${first.next_cursor}`)).toEqual([3]);
   for (const wrong of ["action=deleted", "way=phone", "since=yesterday", "since=2026-13-01", "who=ada"])
     expect([wrong, await sequences(wrong)]).toEqual([wrong, 400]);
-});
-
-test("an operation has a pattern for `{id}` exactly where its path has one, and is there once", () => {
-  for (const { path, idPattern } of OPERATIONS) {
-    expect([path, path.includes("{id}")]).toEqual([path, idPattern !== undefined]);
-  }
-  const names = OPERATIONS.map(({ method, path }) => `${method} ${path}`);
-  expect(new Set(names).size).toBe(names.length);
 });

@@ -1,4 +1,4 @@
-// app.ts: the admin API as a function of a request, routed by Hono. Knows no socket.
+// app.ts: the admin API as a function of a request. Knows no socket.
 //
 // in   a Request below /admin/v1/
 // out  a Response; a problem document for everything that is wrong with the request
@@ -10,182 +10,161 @@
 // answer goes out, in others within a second. Every write may be repeated after a timeout: it is idempotent by content,
 // or by `Idempotency-Key`.
 
-import { type Context, Hono, type MiddlewareHandler } from "hono";
-import type { ContentfulStatusCode } from "hono/utils/http-status";
+import {
+  ADMIN_OPERATION_IDS,
+  ADMIN_OPERATIONS,
+  type AdminOperationRow,
+  MAX_BODY_BYTES,
+} from "@inkling/contract";
+import { RELEASE_NAME_PATTERN } from "@inkling/release-store";
 import { AdminProblem, PROBLEM_TYPE, problemBody } from "../http/problems.ts";
 import { pathEnd, targetOf } from "../http/request-target.ts";
+import { PathTemplate, Router } from "../http/router.ts";
 import { ReleaseComparisons } from "../releases/comparisons.ts";
-import type { StoreError } from "../store/error.ts";
-import { admit } from "./admission.ts";
-import { ADMIN_PATH, MAX_BODY_BYTES } from "./constants.ts";
-import type { AdminAppOptions, AdminContext } from "./context.ts";
-import { Idempotency } from "./idempotency.ts";
-import type { Operation, Reply } from "./operation.ts";
-import { OPERATIONS } from "./operations.ts";
-import { problemOf, readActor, readBody, readBytes, readQuery } from "./request.ts";
-import { AdminSessions, type Session } from "./sessions.ts";
+import { StoreError } from "../store/error.ts";
+import type { AdminAppOptions, AdminContext, AdminHandler, Reply } from "./handler.ts";
+import { admit } from "./login.ts";
+import { HANDLERS } from "./operations.ts";
+import { Idempotency, problemOf, readActor, readBody, readBytes, readQuery } from "./request.ts";
+import { AdminSessions } from "./sessions.ts";
 
-export type { AdminAppOptions } from "./context.ts";
+export type { AdminAppOptions } from "./handler.ts";
 
-interface Env {
-  Variables: {
-    requestId: string;
-    /** Template of the path, for the log. */
-    route: string;
-    session: Session | undefined;
-    body: Uint8Array;
-    query: Record<string, unknown>;
-    actor: string;
-  };
+interface Operation {
+  readonly row: AdminOperationRow;
+  readonly handler: AdminHandler;
 }
-type Step = MiddlewareHandler<Env>;
+
+/** A path and its operations. */
+interface Route {
+  readonly path: PathTemplate;
+  /** By method. */
+  readonly operations: ReadonlyMap<string, Operation>;
+}
+
+/** Patterns of what `{id}` names; anything else is PATH_NOT_FOUND. */
+const ID_PATTERNS: Readonly<Record<NonNullable<AdminOperationRow["names"]>, string>> = {
+  key: "key_[0-9A-Za-z]{16}",
+  override: "ovr_[0-9A-Za-z]{16}",
+  release: RELEASE_NAME_PATTERN,
+};
+
+function makeRouter(): Router<Route> {
+  const routes = new Map<string, { path: PathTemplate; operations: Map<string, Operation> }>();
+  for (const id of ADMIN_OPERATION_IDS) {
+    const row: AdminOperationRow = ADMIN_OPERATIONS[id];
+    const { path: text, names, method } = row;
+    const path = new PathTemplate(text, names === undefined ? undefined : ID_PATTERNS[names]);
+    const route = routes.get(text) ?? { path, operations: new Map() };
+    route.operations.set(method, { row, handler: HANDLERS[id] });
+    routes.set(text, route);
+  }
+  return new Router([...routes.values()]);
+}
 
 export class AdminApp {
-  private readonly app: Hono<Env>;
+  private readonly context: AdminContext;
+  private readonly router = makeRouter();
+  private readonly idempotency: Idempotency;
 
   constructor(options: AdminAppOptions) {
-    this.app = createApp({
+    this.context = {
       ...options,
       sessions: new AdminSessions(options.randomBytes),
       comparisons: new ReleaseComparisons(options.dataDir, options.workerEnvironment),
-    });
+    };
+    this.idempotency = new Idempotency(options.now);
   }
 
   async handle(request: Request): Promise<Response> {
-    return this.app.fetch(request);
+    const { log, newRequestId } = this.context;
+    const requestId = newRequestId();
+    const target = targetOf(request.url); // compared as it was sent, nothing decoded
+    const end = pathEnd(target);
+    const route = this.router.find(target.slice(0, end));
+    const response = await this.answer(request, route, target, end).catch((error: unknown) =>
+      this.refuse(request, error, requestId),
+    );
+    response.headers.set("Cache-Control", "no-store");
+    response.headers.set("X-Request-Id", requestId);
+    const { method } = request;
+    const { status } = response;
+    log.info("admin-request", { method, route: route?.path.text ?? "none", status, request_id: requestId });
+    return response;
   }
-}
 
-function createApp(context: AdminContext): Hono<Env> {
-  // Paths are compared as they were sent, nothing decoded.
-  const app = new Hono<Env>({ getPath: ({ url }) => targetOf(url).slice(0, pathEnd(targetOf(url))) });
-  const admission: Step = async (c, next) => {
-    c.set("session", await admit(c.req.raw, context));
-    return next();
-  };
-  app.use(logRequest(context));
-  app.onError((error, c) => sendProblem(c, error, context));
-  const idempotency = new Idempotency(context.now);
-  for (const [path, operations] of byPath()) {
-    const template = setRoute(ADMIN_PATH + operations[0]!.path); // a group has at least one
-    for (const operation of operations) {
-      const { method, body, isOpen = false } = operation;
-      const reading = body === undefined ? [] : [readWhole(body.maxBytes)];
-      const steps = [...(isOpen ? [] : [admission]), readParameters(operation), ...reading];
-      app.on(method, [path], template, ...steps, (c) => run(c, operation, context, idempotency));
+  private async answer(
+    request: Request,
+    route: Route | undefined,
+    target: string,
+    end: number,
+  ): Promise<Response> {
+    const { context } = this;
+    const operation = route?.operations.get(request.method === "HEAD" ? "GET" : request.method);
+    const session = operation?.row.isOpen ? undefined : await admit(request, context);
+    if (route === undefined) throw new AdminProblem("PATH_NOT_FOUND");
+    if (operation === undefined) throw methodProblem(route);
+    const { row, handler } = operation;
+    const query = readQuery(target.slice(end + 1), handler.query ?? {});
+    const actor = readActor(request, session);
+    const { body } = handler;
+    const bytes = body === undefined ? NO_BODY : await readBytes(request, row.maxBodyBytes ?? MAX_BODY_BYTES);
+    const work = async (): Promise<Reply> =>
+      handler.run(context, {
+        request,
+        query,
+        body: body === undefined ? undefined : readBody(bytes, body),
+        id: route.path.valueOf(target.slice(0, end)),
+        by: { actor, way: session === undefined ? "api" : "console" },
+        session,
+      });
+    const key = row.isIdempotent ? request.headers.get("idempotency-key") : null;
+    const reply =
+      key === null
+        ? await work()
+        : await this.idempotency.run(key, digestOf(request.method, target, bytes), work);
+    const { document, status = row.status ?? 200, headers } = reply;
+    return send(request, status, "application/json", JSON.stringify(document), headers);
+  }
+
+  private refuse(request: Request, error: unknown, requestId: string): Response {
+    const { log, onProblem } = this.context;
+    const problem = problemOf(error);
+    onProblem(problem.code);
+    if (problem.code === "ADMIN_INTERNAL")
+      log.crash("admin-request-failed", error, [], { request_id: requestId });
+    if (problem.code === "DATABASE_AWAY" && error instanceof StoreError) {
+      const { message, hint } = error;
+      log.error("admin-database-failed", { reason: message, hint, request_id: requestId });
     }
-    app.all(path, template, admission, () => {
-      const Allow = operations
-        .flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]))
-        .join(", ");
-      throw new AdminProblem("METHOD_NOT_ALLOWED", undefined, [], { Allow });
-    });
+    const { status, headers } = problem;
+    return send(request, status, PROBLEM_TYPE, problemBody(problem, requestId), headers);
   }
-  app.all("*", admission, () => {
-    throw new AdminProblem("PATH_NOT_FOUND");
-  });
-  return app;
 }
 
-/** Operations by their path, as Hono writes it. */
-function byPath(): Map<string, Operation[]> {
-  const groups = new Map<string, Operation[]>();
-  for (const operation of OPERATIONS) {
-    const path = (ADMIN_PATH + operation.path).replace("{id}", `:id{${operation.idPattern}}`);
-    groups.set(path, [...(groups.get(path) ?? []), operation]);
-  }
-  return groups;
-}
+const NO_BODY = new Uint8Array();
 
-function logRequest({ log, newRequestId }: AdminContext): Step {
-  return async (c, next) => {
-    c.set("requestId", newRequestId());
-    await next();
-    c.header("Cache-Control", "no-store");
-    c.header("X-Request-Id", c.get("requestId"));
-    log.info("admin-request", {
-      method: c.req.method,
-      route: c.get("route") ?? "none",
-      status: c.res.status,
-      request_id: c.get("requestId"),
-    });
-  };
-}
-
-const setRoute =
-  (template: string): Step =>
-  (c, next) => {
-    c.set("route", template);
-    return next();
-  };
-
-const readParameters =
-  ({ query = {} }: Operation): Step =>
-  (c, next) => {
-    c.set("query", readQuery(searchOf(c.req.raw), query));
-    c.set("actor", readActor(c.req.raw, c.get("session")));
-    return next();
-  };
-
-const readWhole =
-  (most = MAX_BODY_BYTES): Step =>
-  async (c, next) => {
-    c.set("body", await readBytes(c.req.raw, most));
-    return next();
-  };
-
-async function run(
-  c: Context<Env>,
-  operation: Operation,
-  context: AdminContext,
-  idempotency: Idempotency,
-): Promise<Response> {
-  const { body, isIdempotent = false, status = 200 } = operation;
-  const work = async (): Promise<Reply> =>
-    operation.run(context, {
-      request: c.req.raw,
-      query: c.get("query"),
-      body: body === undefined ? undefined : readBody(c.get("body"), body),
-      id: c.req.param("id") ?? "",
-      by: { actor: c.get("actor"), way: c.get("session") === undefined ? "api" : "console" },
-      session: c.get("session"),
-    });
-  const key = isIdempotent ? c.req.header("idempotency-key") : undefined;
-  const reply = key === undefined ? await work() : await idempotency.run(key, digestOf(c), work);
-  return send(c, reply.status ?? status, "application/json", JSON.stringify(reply.document), reply.headers);
-}
-
-function sendProblem(c: Context<Env>, error: Error, { log, onProblem }: AdminContext): Response {
-  const id = c.get("requestId");
-  const problem = problemOf(error);
-  onProblem(problem.code);
-  if (problem.code === "ADMIN_INTERNAL") log.crash("admin-request-failed", error, [], { request_id: id });
-  if (problem.code === "DATABASE_AWAY") {
-    const { message, hint } = error as StoreError; // problemOf gives this code to no other
-    log.error("admin-database-failed", { reason: message, hint, request_id: id });
-  }
-  return send(c, problem.status, PROBLEM_TYPE, problemBody(problem, id), problem.headers);
+function methodProblem({ operations }: Route): AdminProblem {
+  const methods = [...operations.keys()].flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
+  return new AdminProblem("METHOD_NOT_ALLOWED", undefined, [], { Allow: methods.join(", ") });
 }
 
 function send(
-  c: Context<Env>,
+  { method }: Request,
   status: number,
   type: string,
   body: string,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  // Hono answers HEAD by GET, without the body: its length would be lost.
-  const length = c.req.method === "HEAD" ? { "Content-Length": String(Buffer.byteLength(body)) } : {};
-  return c.body(body, status as ContentfulStatusCode, { "Content-Type": type, ...length, ...headers });
+  const isHead = method === "HEAD"; // answered as GET, without the body: its length would be lost
+  const length = isHead ? { "Content-Length": String(Buffer.byteLength(body)) } : {};
+  return new Response(isHead ? null : body, {
+    status,
+    headers: { "Content-Type": type, ...length, ...headers },
+  });
 }
 
-/** Of method, path, query and body. */
-function digestOf(c: Context<Env>): string {
-  const hasher = new Bun.CryptoHasher("sha256").update(`${c.req.method} ${targetOf(c.req.url)}\n`);
-  return hasher.update(c.get("body")).digest("hex");
-}
-
-function searchOf({ url }: Request): string {
-  const target = targetOf(url);
-  return target.slice(pathEnd(target) + 1);
+/** Of all that makes two requests the same one. */
+function digestOf(method: string, target: string, body: Uint8Array): string {
+  return new Bun.CryptoHasher("sha256").update(`${method} ${target}\n`).update(body).digest("hex");
 }

@@ -4,6 +4,7 @@
 // err  AdminProblem: a refused action gives the reason, and what to do
 // src  docs/admin-api.md
 
+import type { AuditAction } from "@inkling/contract";
 import {
   currentName,
   findRollback,
@@ -20,12 +21,9 @@ import {
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import type { Actor } from "../keys/actor.ts";
-import type { AuditAction } from "../store/audit.ts";
 import { StoreError } from "../store/error.ts";
 import { type HostEntry, withEntry } from "../store/waiting-entries.ts";
-import type { AdminContext, DataActions } from "./context.ts";
-import { type Operation, operation } from "./operation.ts";
-import { text, time } from "./schemas.ts";
+import { type AdminContext, type AdminHandlers, type DataActions, handler, text, time } from "./handler.ts";
 
 export const updateState = z
   .strictObject({
@@ -61,28 +59,13 @@ const to = z.string().max(80).optional().meta({
   description: "Name of a release that is kept; by default the one before the one in use",
 });
 
-const tag = "Data";
-
-export const DATA_ACTION_OPERATIONS: readonly Operation[] = [
-  operation({
-    id: "update_state",
-    method: "GET",
-    path: "data/update",
-    tag,
-    summary: "State of the builds",
+export const DATA_ACTION_HANDLERS = {
+  update_state: handler({
     answer: updateState,
-    codes: ["ACTION_REFUSED"],
     run: (context) => ({ document: requireActions(context).update() }),
   }),
-  operation({
-    id: "update_now",
-    method: "POST",
-    path: "data/update",
-    tag,
-    summary: "Fetch all feeds now, and build a release",
+  update_now: handler({
     answer: updateState,
-    status: 202,
-    codes: ["ACTION_REFUSED"],
     run: async (context, { by }) => {
       const actions = requireActions(context);
       if (actions.isRequested()) return { document: actions.update() };
@@ -93,15 +76,9 @@ export const DATA_ACTION_OPERATIONS: readonly Operation[] = [
       return { document: actions.update() };
     },
   }),
-  operation({
-    id: "roll_back",
-    method: "POST",
-    path: "data/rollback",
-    tag,
-    summary: "Go back to the previous release, or to any that is kept, and pin it",
+  roll_back: handler({
     body: { schema: z.strictObject({ ...seen, to }).meta({ id: "Rollback" }) },
     answer: switchAnswer,
-    codes: ["RELEASE_CONFLICT", "ACTION_REFUSED", "NO_RELEASE", "RELEASE_NOT_FOUND"],
     run: async (context, { body, by }) => {
       const { dataDir } = context;
       requireCurrent(context, body.current);
@@ -111,15 +88,9 @@ export const DATA_ACTION_OPERATIONS: readonly Operation[] = [
       return switchRelease(context, by, "release-rolled-back", target, () => pin(dataDir, found.to));
     },
   }),
-  operation({
-    id: "pin",
-    method: "POST",
-    path: "data/pin",
-    tag,
-    summary: "Stay with the release in use, whatever is built",
+  pin: handler({
     body: { schema: z.strictObject(seen).meta({ id: "Switch" }) },
     answer: switchAnswer,
-    codes: ["RELEASE_CONFLICT", "ACTION_REFUSED", "NO_RELEASE"],
     run: (context, { body, by }) => {
       const { dataDir } = context;
       requireCurrent(context, body.current);
@@ -128,14 +99,8 @@ export const DATA_ACTION_OPERATIONS: readonly Operation[] = [
       return switchRelease(context, by, "release-pinned", target, () => pin(dataDir, name));
     },
   }),
-  operation({
-    id: "unpin",
-    method: "DELETE",
-    path: "data/pin",
-    tag,
-    summary: "Go forward to the newest release",
+  unpin: handler({
     answer: switchAnswer,
-    codes: ["ACTION_REFUSED"],
     run: (context, { by }) => {
       const { dataDir } = context;
       const from = currentOf(dataDir);
@@ -144,7 +109,7 @@ export const DATA_ACTION_OPERATIONS: readonly Operation[] = [
       return switchRelease(context, by, "release-unpinned", target, () => unpin(dataDir, verifier(context)));
     },
   }),
-];
+} satisfies AdminHandlers;
 
 function requireActions({ actions }: AdminContext): DataActions {
   if (actions !== undefined) return actions;

@@ -4,22 +4,14 @@
 // err  AdminProblem
 // src  docs/admin-api.md
 
-import { ANSWERS, failedBuild, type Release } from "@inkling/engine";
-import {
-  findManifest,
-  pinnedName,
-  RELEASE_NAME_PATTERN,
-  readFeedsReport,
-  releaseNames,
-} from "@inkling/release-store";
+import { ADDRESS_FLAGS, ANSWERS, failedBuild, type Release } from "@inkling/engine";
+import { findManifest, pinnedName, readFeedsReport, releaseNames } from "@inkling/release-store";
 import { z } from "zod";
+import { AdminProblem } from "../http/problems.ts";
 import * as answers from "../lookup/answer-schemas.ts";
 import { statusDocument } from "../lookup/status.ts";
-import type { AdminContext } from "./context.ts";
 import { updateState } from "./data-actions.ts";
-import { type Operation, operation } from "./operation.ts";
-import { changesAnswer, releaseChanges } from "./release-changes.ts";
-import { count, text, time } from "./schemas.ts";
+import { type AdminContext, type AdminHandlers, count, handler, text, time } from "./handler.ts";
 
 export const dataAnswer = z.strictObject({
   ...answers.status.omit({ feeds: true }).shape,
@@ -62,15 +54,21 @@ export const releasesAnswer = z.strictObject({
   ),
 });
 
-const tag = "Data";
+const flagChange = z.strictObject({ ipv4_addresses: count, ipv6_networks: count });
+const flagChanges = z.strictObject({ added: flagChange, removed: flagChange });
+export const changesAnswer = z.strictObject({
+  release: text,
+  before: text.nullable(),
+  changes: z
+    .strictObject({
+      flags: z.strictObject(Object.fromEntries(ADDRESS_FLAGS.map((flag) => [flag, flagChanges]))).optional(),
+      disposable: z.strictObject({ added: count, removed: count }).optional(),
+    })
+    .nullable(),
+});
 
-export const DATA_OPERATIONS: readonly Operation[] = [
-  operation({
-    id: "data",
-    method: "GET",
-    path: "data",
-    tag,
-    summary: "The release in use, and the state of the builds",
+export const DATA_HANDLERS = {
+  data: handler({
     answer: dataAnswer,
     run: (context) => {
       const { feeds: _, ...status } = statusDocument(context.status, context.now());
@@ -80,36 +78,19 @@ export const DATA_OPERATIONS: readonly Operation[] = [
       return { document: { ...status, pinned, update, failed_build } };
     },
   }),
-  operation({
-    id: "list_feeds",
-    method: "GET",
-    path: "data/feeds",
-    tag,
-    summary: "Every feed, and its entries over the releases",
+  list_feeds: handler({
     answer: feedsAnswer,
     run: (context) => ({ document: { feeds: feedRows(context) } }),
   }),
-  operation({
-    id: "list_releases",
-    method: "GET",
-    path: "data/releases",
-    tag,
-    summary: "The releases that are kept, newest first",
+  list_releases: handler({
     answer: releasesAnswer,
     run: (context) => ({ document: { releases: releaseRows(context) } }),
   }),
-  operation({
-    id: "release_changes",
-    method: "GET",
-    path: "data/releases/{id}/changes",
-    idPattern: RELEASE_NAME_PATTERN,
-    tag,
-    summary: "What was flagged and unflagged since the previous release",
+  release_changes: handler({
     answer: changesAnswer,
-    codes: ["RELEASE_NOT_FOUND", "ACTION_REFUSED"],
     run: async (context, { id }) => ({ document: await releaseChanges(context, id) }),
   }),
-];
+} satisfies AdminHandlers;
 
 /** Manifests that are kept, newest first; unreadable ones are left out. */
 function keptManifests(dataDir: string): { readonly name: string; readonly manifest: Release }[] {
@@ -163,4 +144,16 @@ function changedFeeds(before: Release | undefined, after: Release) {
     if (then?.sha256 === now?.sha256) return [];
     return [{ feed: id, entries_before: then?.entries ?? 0, entries: now?.entries ?? 0 }];
   });
+}
+
+async function releaseChanges({ comparisons, dataDir }: AdminContext, release: string) {
+  const names = releaseNames(dataDir);
+  const at = names.indexOf(release);
+  if (at < 0) throw new AdminProblem("RELEASE_NOT_FOUND");
+  const before = names[at + 1];
+  if (before === undefined) return { release, before: null, changes: null };
+  const changes = await comparisons.compare(before, release).catch(({ message }: Error) => {
+    throw new AdminProblem("ACTION_REFUSED", `The releases cannot be compared: ${message}`);
+  });
+  return { release, before, changes };
 }

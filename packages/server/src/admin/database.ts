@@ -4,8 +4,7 @@
 
 import { z } from "zod";
 import { adoptCopies, onlyInCopies } from "../store/adopt-copies.ts";
-import { type Operation, operation } from "./operation.ts";
-import { count, text, time } from "./schemas.ts";
+import { type AdminHandlers, count, handler, text, time } from "./handler.ts";
 
 export const databaseAnswer = z.strictObject({
   went_back: z
@@ -25,15 +24,8 @@ export const databaseAnswer = z.strictObject({
     .meta({ description: "Revoked on this host while the database cannot be written" }),
 });
 
-const tag = "Keys";
-
-export const DATABASE_OPERATIONS: readonly Operation[] = [
-  operation({
-    id: "database",
-    method: "GET",
-    path: "database",
-    tag,
-    summary: "Is the database the one that this server knows?",
+export const DATABASE_HANDLERS = {
+  database: handler({
     answer: databaseAnswer,
     run: async ({ guard, store, dataDir }) => {
       const { history, revocations } = guard;
@@ -64,12 +56,7 @@ export const DATABASE_OPERATIONS: readonly Operation[] = [
       };
     },
   }),
-  operation({
-    id: "confirm_database",
-    method: "POST",
-    path: "database/confirm",
-    tag,
-    summary: "Accept the database as it is: nothing that it took back is kept",
+  confirm_database: handler({
     answer: z.strictObject({ confirmed: z.literal(true) }),
     run: async ({ store, keyLoader, overrideCache }, { by }) => {
       await store.confirmHistory(by);
@@ -77,12 +64,7 @@ export const DATABASE_OPERATIONS: readonly Operation[] = [
       return { document: { confirmed: true } };
     },
   }),
-  operation({
-    id: "adopt_copies",
-    method: "POST",
-    path: "database/adopt",
-    tag,
-    summary: "Write what only the data folder's copies have into the database",
+  adopt_copies: handler({
     answer: z.strictObject({ keys: count, overrides: count }),
     run: async ({ store, dataDir, keyLoader, overrideCache }, { by }) => {
       const adopted = await adoptCopies(store, await onlyInCopies(store, dataDir), by);
@@ -90,4 +72,4 @@ export const DATABASE_OPERATIONS: readonly Operation[] = [
       return { document: adopted };
     },
   }),
-];
+} satisfies AdminHandlers;

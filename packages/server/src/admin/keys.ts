@@ -1,23 +1,79 @@
-// keys.ts: API keys over the admin API: make, list, change, rotate, revoke.
+// keys.ts: API keys over the admin API: create, list, change, rotate, revoke; and their usage.
 //
 // err  AdminProblem, KeyInputError, StoreError
 // src  docs/admin-api.md
 // note A token is in the answer that made it, and nowhere else.
 
+import { ADMIN_PATH } from "@inkling/contract";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import type { Actor } from "../keys/actor.ts";
-import { dayOf } from "../keys/day.ts";
-import { type Key, keyJson, SCOPES } from "../keys/key.ts";
+import { DAY_MS, dayOf, hourOf } from "../keys/day.ts";
+import { type Counted, type Key, keyJson, SCOPES } from "../keys/key.ts";
 import { keyChangeBody, newKeyBody, parseKeyChange, parseNewKey } from "../keys/key-input.ts";
 import { KEY_MODES } from "../keys/token.ts";
 import { StoreError } from "../store/error.ts";
-import { KEY_PAGES } from "../store/store.ts";
-import { ADMIN_PATH } from "./constants.ts";
-import type { AdminContext } from "./context.ts";
-import { keyUsage, lookups, lookupsOf, refusals, refusalsOf, usageAnswer, usageQuery } from "./key-usage.ts";
-import { type Operation, operation, rawBody } from "./operation.ts";
-import { count, nextCursor, pageQuery, text, time } from "./schemas.ts";
+import { KEY_PAGES, type Store } from "../store/store.ts";
+import {
+  type AdminContext,
+  type AdminHandlers,
+  count,
+  handler,
+  nextCursor,
+  pageQuery,
+  rawBody,
+  text,
+  time,
+} from "./handler.ts";
+
+const DEFAULT_DAYS = 30;
+
+/** A row for each day, or for each hour of the last month. */
+const STEPS = {
+  day: {
+    textOf: dayOf,
+    rest: "T00:00:00Z",
+    defaultMs: DEFAULT_DAYS * DAY_MS,
+    maxMs: 400 * DAY_MS,
+    must: "`from` and `to` are days in UTC such as 2026-06-01, at most 400 days apart.",
+  },
+  hour: {
+    textOf: hourOf,
+    rest: ":00:00Z",
+    defaultMs: DAY_MS,
+    maxMs: 31 * DAY_MS,
+    must: "With `by=hour`, `from` and `to` are hours in UTC such as 2026-06-01T13, at most 31 days apart.",
+  },
+} as const;
+
+const perLookup = { geolocate: count, reputation: count, email: count };
+const lookups = z.strictObject(perLookup);
+const refusals = z.strictObject({ not_allowed: count, rate_limited: count, quota_exceeded: count }).meta({
+  description: "Requests, and values of batches, that were refused: scope, network or expiry; rate; quota",
+});
+export const usageAnswer = z.strictObject({
+  by: z.enum(["day", "hour"]),
+  from: text,
+  to: text,
+  usage: z.array(
+    z.strictObject({
+      at: text,
+      ...perLookup,
+      total: count,
+      batch: lookups.meta({ description: "Those of the lookups that were values of batches" }),
+      refused: refusals,
+    }),
+  ),
+});
+
+const TIME = /^\d{4}-\d\d-\d\d(T\d\d)?$/;
+const timeQuery = (description: string) =>
+  z.string().regex(TIME, "must be a day or an hour").optional().meta({ description });
+const usageQuery = {
+  by: z.enum(["day", "hour"], "must be day or hour").default("day").meta({ description: "Length of a row" }),
+  from: timeQuery("First day, as 2026-06-01, or hour, as 2026-06-01T13 (UTC)"),
+  to: timeQuery("Last day or hour"),
+};
 
 const members = {
   id: text,
@@ -70,17 +126,8 @@ const rotationBody = z
 /** A leaked key must not wait for a database that is busy: then this host revokes it first. */
 const REVOKE_WAIT_MS = 5_000;
 
-const path = "keys";
-const tag = "Keys";
-const one = { path: "keys/{id}", idPattern: "key_[0-9A-Za-z]{16}", tag } as const;
-
-export const KEY_OPERATIONS: readonly Operation[] = [
-  operation({
-    id: "list_keys",
-    method: "GET",
-    path,
-    tag,
-    summary: "All keys, newest first, with today's lookups",
+export const KEY_HANDLERS = {
+  list_keys: handler({
     query: pageQuery((cursor) => KEY_PAGES.isCursor(cursor)),
     answer: keysAnswer,
     run: async ({ store, now }, { query }) => {
@@ -99,18 +146,9 @@ export const KEY_OPERATIONS: readonly Operation[] = [
       return { document: { keys, next_cursor: page.next ?? null } };
     },
   }),
-  operation({
-    id: "make_key",
-    method: "POST",
-    path,
-    tag,
-    summary: "Make a key; its token is shown only in this answer",
-    isIdempotent: true,
+  make_key: handler({
     body: rawBody(newKeyBody),
     answer: z.strictObject({ ...members, token }).meta({ id: "MadeKey" }),
-    status: 201,
-    headers: ["Location"],
-    codes: ["IDEMPOTENCY_KEY_INVALID"],
     run: async ({ store, keyLoader, now }, { body, by }) => {
       const at = now();
       const { key, token } = await store.createKey(parseNewKey(body, at), undefined, by);
@@ -121,26 +159,16 @@ export const KEY_OPERATIONS: readonly Operation[] = [
       };
     },
   }),
-  operation({
-    ...one,
-    id: "get_key",
-    method: "GET",
-    summary: "A key",
+  get_key: handler({
     answer: usedKeyAnswer,
-    codes: ["KEY_NOT_FOUND"],
     run: async ({ store, now }, { id }) => {
       const [key, lastDays] = await Promise.all([existingKey(store, id), store.usage.readLastDays(id)]);
       return { document: { ...keyJson(key, now()), last_used_at: lastDays.get(id) ?? null } };
     },
   }),
-  operation({
-    ...one,
-    id: "change_key",
-    method: "PATCH",
-    summary: "Change what a key may do",
+  change_key: handler({
     body: rawBody(keyChangeBody),
     answer: keyAnswer,
-    codes: ["KEY_NOT_FOUND", "KEY_REVOKED"],
     run: async ({ store, keyLoader, now }, { id, body, by }) => {
       const key = await store.changeKey(id, parseKeyChange(body, now()), by);
       if (key === undefined) throw await notInForce(store, id);
@@ -148,14 +176,8 @@ export const KEY_OPERATIONS: readonly Operation[] = [
       return { document: keyJson(key, now()) };
     },
   }),
-  operation({
-    ...one,
-    id: "revoke_key",
-    method: "DELETE",
-    summary: "Revoke a key for good; 202 while the database cannot be written",
+  revoke_key: handler({
     answer: revokedAnswer,
-    otherStatus: 202,
-    codes: ["KEY_NOT_FOUND"],
     run: async (context, { id, by }) => {
       const { store, keyLoader, now } = context;
       let key: Key | undefined;
@@ -170,16 +192,9 @@ export const KEY_OPERATIONS: readonly Operation[] = [
       return { document: { ...keyJson(key, now()), stored: true } };
     },
   }),
-  operation({
-    ...one,
-    id: "rotate_key",
-    method: "POST",
-    path: "keys/{id}/rotate",
-    summary: "Give a key a new token; the old one stays valid for a while",
-    isIdempotent: true,
+  rotate_key: handler({
     body: { schema: rotationBody },
     answer: z.strictObject({ ...members, token, old_token_valid_until: time }).meta({ id: "RotatedKey" }),
-    codes: ["KEY_NOT_FOUND", "KEY_REVOKED", "IDEMPOTENCY_KEY_INVALID"],
     run: async ({ store, keyLoader, now }, { id, body, by }) => {
       const until = now() + body.overlap_seconds * 1000;
       const issued = await store.rotateKey(id, until, by);
@@ -191,21 +206,15 @@ export const KEY_OPERATIONS: readonly Operation[] = [
       };
     },
   }),
-  operation({
-    ...one,
-    id: "key_usage",
-    method: "GET",
-    path: "keys/{id}/usage",
-    summary: "Lookups of a key by day, or by hour for a month",
+  key_usage: handler({
     query: usageQuery,
     answer: usageAnswer,
-    codes: ["KEY_NOT_FOUND"],
     run: async ({ store, now }, { id, query }) => {
       await existingKey(store, id);
       return { document: await keyUsage(store, id, query, now()) };
     },
   }),
-];
+} satisfies AdminHandlers;
 
 /** A database that is busy may take it later still: revoking it again changes nothing. @throws StoreError AWAY */
 async function withinWait<T>(work: Promise<T>): Promise<T> {
@@ -245,4 +254,57 @@ async function existingKey(store: AdminContext["store"], id: string): Promise<Ke
 async function notInForce(store: AdminContext["store"], id: string): Promise<AdminProblem> {
   await existingKey(store, id);
   return new AdminProblem("KEY_REVOKED");
+}
+
+type Use = Readonly<Partial<Record<Counted, number>>>;
+const lookupsOf = ({ geolocate = 0, reputation = 0, email = 0 }: Use) => ({
+  geolocate,
+  reputation,
+  email,
+});
+const refusalsOf = ({ not_allowed = 0, rate_limited = 0, quota_exceeded = 0 }: Use) => ({
+  not_allowed,
+  rate_limited,
+  quota_exceeded,
+});
+
+const batchOf = ({ geolocate_batch = 0, reputation_batch = 0, email_batch = 0 }: Use) => ({
+  geolocate: geolocate_batch,
+  reputation: reputation_batch,
+  email: email_batch,
+});
+
+async function keyUsage(
+  store: Store,
+  keyId: string,
+  { by, ...span }: z.output<z.ZodObject<typeof usageQuery>>,
+  now: number,
+) {
+  const { textOf, defaultMs } = STEPS[by];
+  const { from = textOf(now - defaultMs), to = textOf(now) } = span;
+  requireSpan(by, from, to);
+  const rows =
+    by === "hour"
+      ? (await store.usage.readByHour(keyId, from, to)).map(({ hour, ...row }) => ({ at: hour, ...row }))
+      : (await store.usage.readByDay(keyId, from, to)).map(({ day, ...row }) => ({ at: day, ...row }));
+  return { by, from, to, usage: inColumns(rows) };
+}
+
+/** One row for each moment, with a number for each lookup and each reason of a refusal. */
+function inColumns(rows: readonly { at: string; lookup: Counted; count: number }[]) {
+  const byTime = new Map<string, Use>();
+  for (const { at, lookup, count } of rows) byTime.set(at, { ...byTime.get(at), [lookup]: count });
+  return [...byTime].map(([at, use]) => {
+    const found = lookupsOf(use);
+    const total = found.geolocate + found.reputation + found.email;
+    return { at, ...found, total, batch: batchOf(use), refused: refusalsOf(use) };
+  });
+}
+
+function requireSpan(by: keyof typeof STEPS, from: string, to: string): void {
+  const { textOf, rest, maxMs, must } = STEPS[by];
+  const digits = textOf(0).length;
+  const ms = Date.parse(to + rest) - Date.parse(from + rest);
+  if (from.length === digits && to.length === digits && ms >= 0 && ms <= maxMs) return;
+  throw new AdminProblem("QUERY_INVALID", must);
 }

@@ -11,11 +11,9 @@ import { AdminProblem } from "../http/problems.ts";
 import * as answers from "../lookup/answer-schemas.ts";
 import { MOST_COUNTRIES, MOST_PREFIXES } from "../lookup/network-summary.ts";
 import { runInProcess } from "../releases/process.ts";
-import type { AdminContext } from "./context.ts";
+import { type AdminContext, type AdminHandlers, count, handler, text } from "./handler.ts";
 import type { LookUpAnswer, LookUpQuestion } from "./lookup-process.ts";
-import { type Operation, operation } from "./operation.ts";
 import { overrideAnswer } from "./overrides.ts";
-import { count, text } from "./schemas.ts";
 
 const lookupBody = z
   .strictObject({
@@ -86,19 +84,13 @@ export const lookupAnswer = z.strictObject({
   ),
 });
 
-export const LOOKUP_OPERATIONS: readonly Operation[] = [
-  operation({
-    id: "look_up",
-    method: "POST",
-    path: "lookup",
-    tag: "Look up",
-    summary: "Addresses, networks, domains and email addresses, with evidence; not counted as usage",
+export const LOOKUP_HANDLERS = {
+  look_up: handler({
     body: { schema: lookupBody },
     answer: lookupAnswer,
-    codes: ["NO_RELEASE"],
     run: async (context, { body }) => ({ document: await lookUp(context, body.values) }),
   }),
-];
+} satisfies AdminHandlers;
 
 /** In a process of its own: one that is damaged on the disk may end the process that reads it, and this one goes on. */
 async function lookUp(

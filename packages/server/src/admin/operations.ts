@@ -1,40 +1,33 @@
-// operations.ts: every operation of the admin API, in the order of docs/admin-api.md.
+// operations.ts: the handler of every operation of the admin API (contract/src/admin-operations.ts).
 
+import type { AdminOperationId } from "@inkling/contract";
 import { z } from "zod";
-import { AUDIT_OPERATIONS } from "./audit.ts";
-import { DATA_OPERATIONS } from "./data.ts";
-import { DATA_ACTION_OPERATIONS } from "./data-actions.ts";
-import { DATABASE_OPERATIONS } from "./database.ts";
-import { HOST_OPERATIONS } from "./hosts.ts";
-import { KEY_OPERATIONS } from "./keys.ts";
-import { LOOKUP_OPERATIONS } from "./lookup.ts";
-import { type Operation, operation } from "./operation.ts";
-import { OVERRIDE_OPERATIONS } from "./overrides.ts";
-import { SESSION_OPERATIONS } from "./session-routes.ts";
-import { TRAFFIC_OPERATIONS } from "./traffic.ts";
+import { DATA_HANDLERS } from "./data.ts";
+import { DATA_ACTION_HANDLERS } from "./data-actions.ts";
+import { DATABASE_HANDLERS } from "./database.ts";
+import { type AdminHandler, handler } from "./handler.ts";
+import { KEY_HANDLERS } from "./keys.ts";
+import { SESSION_HANDLERS } from "./login.ts";
+import { LOOKUP_HANDLERS } from "./lookup.ts";
+import { OVERRIDE_HANDLERS } from "./overrides.ts";
+import { AUDIT_HANDLERS, HOST_HANDLERS, TRAFFIC_HANDLERS } from "./watch.ts";
 
-export const OPERATIONS: readonly Operation[] = [
-  ...SESSION_OPERATIONS,
-  ...LOOKUP_OPERATIONS,
-  ...DATA_OPERATIONS,
-  ...DATA_ACTION_OPERATIONS,
-  ...KEY_OPERATIONS,
-  ...OVERRIDE_OPERATIONS,
-  ...DATABASE_OPERATIONS,
-  ...AUDIT_OPERATIONS,
-  ...TRAFFIC_OPERATIONS,
-  ...HOST_OPERATIONS,
-  operation({
-    id: "openapi",
-    method: "GET",
-    path: "openapi.json",
-    tag: "Watch",
-    summary: "This document",
-    isOpen: true,
+export const HANDLERS: Readonly<Record<AdminOperationId, AdminHandler>> = {
+  ...SESSION_HANDLERS,
+  ...LOOKUP_HANDLERS,
+  ...DATA_HANDLERS,
+  ...DATA_ACTION_HANDLERS,
+  ...KEY_HANDLERS,
+  ...OVERRIDE_HANDLERS,
+  ...DATABASE_HANDLERS,
+  ...AUDIT_HANDLERS,
+  ...TRAFFIC_HANDLERS,
+  ...HOST_HANDLERS,
+  openapi: handler({
     answer: z.looseObject({ openapi: z.string() }),
     run: async ({ status, documents }) => {
       const { adminOpenApi } = await documents();
       return { document: adminOpenApi(status.version) };
     },
   }),
-];
+};

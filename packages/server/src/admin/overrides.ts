@@ -3,17 +3,26 @@
 // err  AdminProblem, OverrideInputError, OverrideConflictError, StoreError
 // src  docs/overrides.md, docs/admin-api.md
 
+import { ADMIN_PATH } from "@inkling/contract";
 import { OVERRIDE_FLAGS, OVERRIDE_KINDS } from "@inkling/engine";
 import { z } from "zod";
-import { AdminProblem, type AdminProblemCode } from "../http/problems.ts";
+import { AdminProblem } from "../http/problems.ts";
 import { exportFile, parseOverrideFile } from "../overrides/file.ts";
 import { newOverrideSchema, type OverrideContext, parseNewOverride } from "../overrides/override.ts";
 import { overrideJson } from "../overrides/record.ts";
 import { OVERRIDE_PAGES } from "../store/overrides.ts";
-import { ADMIN_PATH, MAX_IMPORT_BYTES } from "./constants.ts";
-import type { AdminContext } from "./context.ts";
-import { type Operation, operation, rawBody } from "./operation.ts";
-import { booleanQuery, count, nextCursor, pageQuery, text, time } from "./schemas.ts";
+import {
+  type AdminContext,
+  type AdminHandlers,
+  booleanQuery,
+  count,
+  handler,
+  nextCursor,
+  pageQuery,
+  rawBody,
+  text,
+  time,
+} from "./handler.ts";
 
 const members = {
   id: text,
@@ -40,22 +49,8 @@ export const importAnswer = z.strictObject({
   expired: count,
 });
 
-const path = "overrides";
-const tag = "Overrides";
-const one = { path: "overrides/{id}", idPattern: "ovr_[0-9A-Za-z]{16}", tag } as const;
-const CONFLICTS: readonly AdminProblemCode[] = [
-  "OVERRIDE_CONTRADICTS",
-  "OVERRIDES_FULL",
-  "OVERRIDE_TOO_WIDE",
-];
-
-export const OVERRIDE_OPERATIONS: readonly Operation[] = [
-  operation({
-    id: "list_overrides",
-    method: "GET",
-    path,
-    tag,
-    summary: "Overrides in force, newest first",
+export const OVERRIDE_HANDLERS = {
+  list_overrides: handler({
     query: {
       ...pageQuery((cursor) => OVERRIDE_PAGES.isCursor(cursor)),
       ended: booleanQuery("Also those that have ended"),
@@ -66,18 +61,9 @@ export const OVERRIDE_OPERATIONS: readonly Operation[] = [
       return { document: { overrides: page.items.map(overrideJson), next_cursor: page.next ?? null } };
     },
   }),
-  operation({
-    id: "put_override",
-    method: "POST",
-    path,
-    tag,
-    summary: "Put an override in force",
+  put_override: handler({
     body: rawBody(newOverrideSchema),
     answer: z.strictObject({ ...members, outcome: z.enum(["added", "changed", "unchanged"]) }),
-    status: 201,
-    otherStatus: 200,
-    headers: ["Location?"],
-    codes: CONFLICTS,
     run: async (context, { body, by }) => {
       const wanted = parseNewOverride(body, parseContext(context, by.actor));
       const [write] = await context.overrides.put([wanted], by);
@@ -88,29 +74,17 @@ export const OVERRIDE_OPERATIONS: readonly Operation[] = [
       return { document, headers: { Location: `${ADMIN_PATH}overrides/${override.id}` } };
     },
   }),
-  operation({
-    id: "export_overrides",
-    method: "GET",
-    path: "overrides/export",
-    tag,
-    summary: "All overrides in force, as a file",
+  export_overrides: handler({
     answer: overrideFile,
-    headers: ["Content-Disposition"],
     run: async ({ overrides, now }) => ({
       document: exportFile((await overrides.load()).overrides, now()),
       headers: { "Content-Disposition": 'attachment; filename="inkling-overrides.json"' },
     }),
   }),
-  operation({
-    id: "import_overrides",
-    method: "POST",
-    path: "overrides/import",
-    tag,
-    summary: "Put the overrides of a file in force: all, or none",
+  import_overrides: handler({
     query: { force: booleanQuery("Accept very wide networks") },
-    body: rawBody(overrideFile, MAX_IMPORT_BYTES),
+    body: rawBody(overrideFile),
     answer: importAnswer,
-    codes: CONFLICTS,
     run: async (context, { query, body, by }) => {
       const file = parseOverrideFile(body, parseContext(context, by.actor), query.force);
       const writes = await context.overrides.put(file.overrides, by);
@@ -126,26 +100,16 @@ export const OVERRIDE_OPERATIONS: readonly Operation[] = [
       };
     },
   }),
-  operation({
-    ...one,
-    id: "get_override",
-    method: "GET",
-    summary: "An override",
+  get_override: handler({
     answer: overrideAnswer,
-    codes: ["OVERRIDE_NOT_FOUND"],
     run: async ({ overrides }, { id }) => {
       const override = await overrides.find(id);
       if (override === undefined) throw new AdminProblem("OVERRIDE_NOT_FOUND");
       return { document: overrideJson(override) };
     },
   }),
-  operation({
-    ...one,
-    id: "remove_override",
-    method: "DELETE",
-    summary: "End an override",
+  remove_override: handler({
     answer: overrideAnswer,
-    codes: ["OVERRIDE_NOT_FOUND"],
     run: async ({ overrides, overrideCache }, { id, by }) => {
       const override = await overrides.remove(id, by);
       if (override === undefined) throw new AdminProblem("OVERRIDE_NOT_FOUND");
@@ -153,7 +117,7 @@ export const OVERRIDE_OPERATIONS: readonly Operation[] = [
       return { document: overrideJson(override) };
     },
   }),
-];
+} satisfies AdminHandlers;
 
 function parseContext({ now }: AdminContext, author: string): OverrideContext {
   return { now: now(), author };

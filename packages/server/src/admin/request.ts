@@ -1,4 +1,4 @@
-// request.ts: the parts of a request to the admin API, checked.
+// request.ts: the parts of a request to the admin API, checked; and requests that must not be done twice.
 //
 // err  AdminProblem
 
@@ -10,7 +10,7 @@ import { MAX_AUTHOR, OverrideInputError } from "../overrides/override.ts";
 import { StoreError } from "../store/error.ts";
 import { OverrideConflictError } from "../store/overrides.ts";
 import { oneLine } from "../text/fields.ts";
-import type { BodyFormat } from "./operation.ts";
+import type { BodyFormat, Reply } from "./handler.ts";
 import type { Session } from "./sessions.ts";
 
 /** The actor where a request names none. */
@@ -106,4 +106,54 @@ function databaseDetail({ code, isReadOnly }: StoreError): string | undefined {
   if (isReadOnly) return `The database cannot be written to; ${rest}`;
   if (code === "REFUSED" || code === "NEWER") return `The database cannot be used by this server; ${rest}`;
   return undefined;
+}
+
+const KEEP_MS = 600_000;
+const MAX_KEPT = 1_000;
+const KEY = /^[\x21-\x7e]{1,200}$/;
+
+interface Kept {
+  readonly digest: string;
+  readonly at: number;
+  readonly reply: Promise<Reply>;
+}
+
+/**
+ * Requests that must not be done twice, such as creating a key, by their `Idempotency-Key`. The reply to the first request
+ * with a key is kept in memory for ten minutes, a new token in it included, for as long as a client might retry.
+ */
+export class Idempotency {
+  private readonly kept = new Map<string, Kept>();
+  private readonly now: () => number;
+
+  constructor(now: () => number) {
+    this.now = now;
+  }
+
+  /** @param digest of method, path, query and body */
+  async run(key: string, digest: string, work: () => Promise<Reply>): Promise<Reply> {
+    if (!KEY.test(key)) throw new AdminProblem("IDEMPOTENCY_KEY_INVALID");
+    this.removeExpired();
+    const before = this.kept.get(key);
+    if (before !== undefined && before.digest !== digest) {
+      throw new AdminProblem(
+        "IDEMPOTENCY_KEY_INVALID",
+        "This `Idempotency-Key` was sent before with another request.",
+      );
+    }
+    if (before !== undefined) return before.reply;
+    const reply = work();
+    this.kept.set(key, { digest, at: this.now(), reply });
+    reply.catch(() => this.kept.delete(key)); // what failed may be tried again
+    return reply;
+  }
+
+  private removeExpired(): void {
+    const now = this.now();
+    for (const [key, { at }] of this.kept) {
+      const isKept = at >= now - KEEP_MS && at <= now; // a clock that was set back keeps nothing for longer
+      if (isKept && this.kept.size < MAX_KEPT) return; // the rest is younger
+      this.kept.delete(key);
+    }
+  }
 }

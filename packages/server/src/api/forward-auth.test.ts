@@ -24,6 +24,8 @@ const KNOWN: Readonly<Record<string, object>> = {
 function release(over: Partial<Release> = {}) {
   const segment = (answer: (known: object) => string): IpSegment =>
     ({
+      record: () => 1,
+      countryOf: () => "GB",
       lookup: (address: Parameters<IpSegment["lookup"]>[0]) => {
         const known = KNOWN[formatIp(address)];
         return known && encode(answer(known));

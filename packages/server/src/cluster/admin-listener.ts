@@ -3,10 +3,10 @@
 // err  StartError when its port cannot be had; an unexpected error becomes a 500, and its stack goes to the log
 
 import { hostname } from "node:os";
-import type { Settings } from "@inkling/contract";
+import type { ServerSettings } from "@inkling/contract";
+import { ADMIN_PATH, MAX_IMPORT_BYTES } from "@inkling/contract";
 import type { HostReport } from "@inkling/release-store";
 import type { AdminApp } from "../admin/app.ts";
-import { ADMIN_PATH, MAX_IMPORT_BYTES } from "../admin/constants.ts";
 import { ConnectionLimit, mostConnections } from "../http/connections.ts";
 import { HostNames } from "../http/host-names.ts";
 import { listen } from "../http/listener.ts";
@@ -18,7 +18,7 @@ import { loadOnce } from "../serving/load-once.ts";
 import { networksOf, type ServerOptions } from "../serving/options.ts";
 import type { Services } from "../serving/services.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { MetricsSource } from "../telemetry/metric-definitions.ts";
+import type { MetricsSource } from "../telemetry/metric-readers.ts";
 import { METRICS_TYPE, metricsText } from "../telemetry/metrics.ts";
 import { Traffic } from "../telemetry/traffic.ts";
 
@@ -74,7 +74,7 @@ export class AdminListener {
     return this.server.port!; // a TCP listener has one
   }
 
-  reload(settings: Settings): void {
+  reload(settings: ServerSettings): void {
     this.limit?.change(this.bounds(settings));
   }
 
@@ -97,7 +97,7 @@ export class AdminListener {
     });
   }
 
-  private bounds({ maxConnections, trustedProxies, workers }: Settings) {
+  private bounds({ maxConnections, trustedProxies, workers }: ServerSettings) {
     const mostBeside = workers === 1 ? mostConnections(maxConnections) : 0;
     return { most: MAX_CONNECTIONS, mostBeside, trustedProxies: networksOf(trustedProxies) };
   }

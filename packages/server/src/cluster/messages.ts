@@ -14,7 +14,7 @@ import type { MxReport } from "../mx/counts.ts";
 import type { Change, ServerOptions } from "../serving/options.ts";
 import { type ReleaseMessage, releaseMessage } from "../serving/release-follower.ts";
 import type { Services } from "../serving/services.ts";
-import type { MetricsSource } from "../telemetry/metric-definitions.ts";
+import type { MetricsSource } from "../telemetry/metric-readers.ts";
 
 /** Number of a worker, from 0; one that replaces another has its number. */
 export type WorkerSlot = number & { readonly of?: "worker" };
@@ -66,7 +66,6 @@ export interface WorkerReport {
   readonly connections: MetricsSource["connections"];
   readonly cpuSeconds: number;
   readonly residentBytes: number;
-  readonly logLinesDropped: number;
 }
 
 export type FromWorker =

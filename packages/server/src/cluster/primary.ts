@@ -4,7 +4,7 @@
 // the database, follows releases and verifies new ones. Limits, quotas and counts lie in memory that all share, so they
 // are exact for the host and outlive any worker.
 
-import type { Settings } from "@inkling/contract";
+import type { ServerSettings } from "@inkling/contract";
 import { ADMIN_PROBLEM_CODES } from "@inkling/contract";
 import { makeFolder, messageOf } from "@inkling/release-store";
 import { mostConnections } from "../http/connections.ts";
@@ -15,22 +15,19 @@ import { metricsSource, type Serving } from "../serving/serving.ts";
 import { isSharedDatabase } from "../store/database.ts";
 import { withEntry } from "../store/waiting-entries.ts";
 import { Log } from "../telemetry/log.ts";
-import { LogSink } from "../telemetry/log-sink.ts";
+import { lineWriter } from "../telemetry/standard-error.ts";
 import { claimPort } from "./port-claim.ts";
 import { SharedMemory } from "./shared-memory.ts";
-import { standardError } from "./standard-error.ts";
 import { WorkerPool } from "./worker-pool.ts";
+
+const STANDARD_ERROR = 2;
 
 /** @throws StartError, StoreError */
 export async function startPrimary(options: ServerOptions, closers: Closers): Promise<RunningServer> {
   const { workers } = options;
-  const sink = makeSink(options);
-  const log = new Log({ level: options.logLevel, write: (lines) => sink.write(lines), now: Date.now });
-  const closeLog = () => {
-    log.flush();
-    sink.close();
-  };
-  closers.push(closeLog);
+  const write = options.writeLog ?? lineWriter(STANDARD_ERROR);
+  const log = new Log({ level: options.logLevel, write, now: Date.now });
+  closers.push(() => log.flush());
   makeDataFolder(options.dataDir);
   const [memory, serving] = workers === 1 ? await serveHere(options, log) : serveByWorkers(options, log);
   closers.push(
@@ -48,7 +45,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
   const onChange: Serving["publish"] = (change) => serving.publish(change);
   const services = await openServices(options, { log, memory, closers, onChange });
   const adminProblems = new Map<string, number>(ADMIN_PROBLEM_CODES.map((code) => [code, 0]));
-  const source = metricsSource(options, services, { serving, sink, adminProblems }, Date.now());
+  const source = metricsSource(options, services, { serving, adminProblems }, Date.now());
   const onProblem = (code: string) => adminProblems.set(code, (adminProblems.get(code) ?? 0) + 1);
   const refresh = () => serving.refresh();
   const reporter = new HostReporter(source, options, refresh);
@@ -68,7 +65,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
     ...(workers > 1 && { workers }),
   });
 
-  const logFewer = ({ maxConnections }: Settings) => {
+  const logFewer = ({ maxConnections }: ServerSettings) => {
     const most = mostConnections(maxConnections, workers);
     if (most === maxConnections) return;
     log.info("fewer-connections", { most, asked: maxConnections, why: "open files limit" });
@@ -89,7 +86,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
     ];
     await closeAll(steps, (error) => log.crash("stop-failed", error, []));
     log.info("stopped");
-    closeLog();
+    log.flush();
   };
   let stopping: Promise<void> | undefined;
   return {
@@ -114,7 +111,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
     verify: (release, signal) => services.releases.verify(release, signal),
     crash: (error, secrets) => {
       log.crash("uncaught-error", error, secrets);
-      closeLog();
+      log.flush();
     },
     stop: () => {
       stopping ??= shutDown();
@@ -141,13 +138,8 @@ function serveByWorkers(options: ServerOptions, log: Log): [CellMemory, Serving]
 }
 
 /** Hosts that share a database share their limits. */
-function cellKind({ databaseUrl }: Settings): CellKind {
+function cellKind({ databaseUrl }: ServerSettings): CellKind {
   return isSharedDatabase(databaseUrl) ? "leased" : "own";
-}
-
-function makeSink({ writeLog }: ServerOptions): Pick<LogSink, "write" | "close" | "dropped"> {
-  if (writeLog === undefined) return new LogSink(standardError(), Date.now);
-  return { write: writeLog, close: () => {}, dropped: 0 };
 }
 
 function makeDataFolder(dataDir: string): void {

@@ -6,26 +6,24 @@
 import { StartError } from "../http/start-error.ts";
 import { exitOnFault } from "../telemetry/exit-on-fault.ts";
 import { Log } from "../telemetry/log.ts";
-import { LogSink } from "../telemetry/log-sink.ts";
+import { lineWriter } from "../telemetry/standard-error.ts";
 import type { FromWorker, ToWorker } from "./messages.ts";
 import { LOG_DESCRIPTOR } from "./shared-memory.ts";
-import { standardError } from "./standard-error.ts";
 import { Worker, type WorkerHost } from "./worker.ts";
 
 const host: WorkerHost = {
   send: (message: FromWorker) => {
     if (process.connected) process.send!(message); // there is one where there is a channel
   },
-  sink: new LogSink(standardError(LOG_DESCRIPTOR), Date.now),
+  writeLog: lineWriter(LOG_DESCRIPTOR),
   exit: (code) => process.exit(code),
 };
 
 let worker: Worker | undefined;
-const log = new Log({ level: "error", write: (lines) => host.sink.write(lines), now: Date.now });
+const log = new Log({ level: "error", write: host.writeLog, now: Date.now });
 exitOnFault((error) => {
   const own = worker?.log ?? log; // which writes its access lines first
   own.crash("uncaught-error", error, [], { pid: process.pid });
-  host.sink.close();
 });
 
 process.on("message", async (message: ToWorker) => {

@@ -2,13 +2,13 @@
 // counter goes back when a worker is replaced.
 
 import { MxCounts } from "../mx/counts.ts";
-import type { MetricsSource } from "../telemetry/metric-definitions.ts";
+import type { MetricsSource } from "../telemetry/metric-readers.ts";
 import type { WorkerReport, WorkerSlot } from "./messages.ts";
 
 export class WorkerTotals {
   private readonly reports = new Map<WorkerSlot, WorkerReport>();
   private readonly endedMx = new MxCounts();
-  private readonly ended = { cpuSeconds: 0, refused: 0, logLinesDropped: 0 };
+  private readonly ended = { cpuSeconds: 0, refused: 0 };
   maxConnections: number;
 
   constructor(maxConnections: number) {
@@ -26,7 +26,6 @@ export class WorkerTotals {
     this.endedMx.add(report.mx);
     this.ended.cpuSeconds += report.cpuSeconds;
     this.ended.refused += report.connections.refused;
-    this.ended.logLinesDropped += report.logLinesDropped;
     this.reports.delete(slot);
   }
 
@@ -57,7 +56,6 @@ export class WorkerTotals {
     return {
       cpuSeconds: this.ended.cpuSeconds + this.sum(({ cpuSeconds }) => cpuSeconds),
       residentBytes: this.sum(({ residentBytes }) => residentBytes),
-      logLinesDropped: this.ended.logLinesDropped + this.sum(({ logLinesDropped }) => logLinesDropped),
     };
   }
 

@@ -15,7 +15,6 @@ import { overridesOf } from "../overrides/record.ts";
 import { Answering } from "../serving/answering.ts";
 import { ReleaseFollower } from "../serving/release-follower.ts";
 import { Log } from "../telemetry/log.ts";
-import type { LogSink } from "../telemetry/log-sink.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import type { FromWorker, KeysMessage, ToWorker, WorkerStart } from "./messages.ts";
 import { LAYOUT, SharedView, WORKER_DESCRIPTOR } from "./shared-memory.ts";
@@ -23,7 +22,7 @@ import { LAYOUT, SharedView, WORKER_DESCRIPTOR } from "./shared-memory.ts";
 /** How this process talks to the primary, and ends. */
 export interface WorkerHost {
   send(message: FromWorker): void;
-  readonly sink: Pick<LogSink, "write" | "close" | "dropped">;
+  readonly writeLog: (lines: string) => void;
   exit(code: number): void;
 }
 
@@ -59,7 +58,7 @@ export class Worker {
     }
     this.start = start;
     this.host = host;
-    this.log = new Log({ level: settings.logLevel, write: (lines) => host.sink.write(lines), now: Date.now });
+    this.log = new Log({ level: settings.logLevel, write: host.writeLog, now: Date.now });
     this.view = new SharedView(WORKER_DESCRIPTOR, workers, base, cells);
     this.releases = new ReleaseFollower(
       settings.dataDir,
@@ -127,7 +126,6 @@ export class Worker {
     this.releases.stop();
     this.view.putConnections(this.start.slot, 0);
     this.log.flush();
-    this.host.sink.close();
     if (!isOrphan) this.report();
     this.host.exit(isOrphan ? 1 : 0);
   }
@@ -189,7 +187,6 @@ export class Worker {
         connections: answering.connections,
         cpuSeconds: (user + system) / 1e6,
         residentBytes: this.residentBytes,
-        logLinesDropped: this.host.sink.dropped,
       },
     });
   }

@@ -6,18 +6,18 @@
 // answer proves nothing about a person. What feeds claim is never reverted, and what feeds or overrides keep from being
 // disposable stays so.
 
-import {
-  ascii,
-  cutSuffix,
-  type EmailAnswer,
-  type EmailCheck,
-  isSpecialUseDomain,
-  parseEmail,
-} from "@inkling/engine";
+import { ascii, cutSuffix, type EmailCheck, isSpecialUseDomain, parseEmail } from "@inkling/engine";
 import type { KeyId } from "../keys/key.ts";
 import type { MxCounts } from "../mx/counts.ts";
 import { disposableHost } from "../mx/hosts.ts";
 import type { MxFinding, MxOutcome } from "../mx/outcome.ts";
+
+/** The members of an answer that the check may change; others are kept as they are. */
+interface EmailAnswer {
+  readonly valid: boolean;
+  readonly disposable: boolean;
+  readonly providers: readonly string[];
+}
 
 /** Looks up mail domains in DNS. */
 interface MxSource {

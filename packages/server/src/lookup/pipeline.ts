@@ -10,6 +10,7 @@ import { SANDBOX_ME } from "@inkling/contract";
 import {
   Answerer,
   type AnswerSource,
+  bitsOfAnswer,
   bodyOf,
   ComposedAnswer,
   findFailure,
@@ -17,8 +18,8 @@ import {
   type IpAddress,
   type IpLookup,
   type IpSegment,
+  isDisposableAnswer,
   type Lookup,
-  plainSegment,
   type UnwrappedAddress,
   unwrapIpv4,
 } from "@inkling/engine";
@@ -36,6 +37,7 @@ export const WANTS = { ...INCLUDE, mx: 2 } as const;
 export const PLAIN = 0;
 
 const ME = "me";
+const decoder = new TextDecoder();
 
 export type Answer = Uint8Array | Problem;
 
@@ -61,14 +63,17 @@ export function isLookup(answer: Answer | ComposedAnswer): boolean {
   return !("code" in answer) || answer.code === "IP_ADDRESS_NOT_FOUND";
 }
 
+/** What is counted of an answer's content. */
+type AnswerCounts = Pick<Counts, "countFlags" | "countDisposable" | "countCountry" | "sampleWeight">;
+
 export class Pipeline {
   private readonly answerer = new Answerer();
   /** What was read last and is not the caller. */
   readonly named: Subject = { address: this.answerer.address, isCaller: false };
   private readonly checks: Pick<EmailChecks, "checkMx">;
-  private readonly counts: Pick<Counts, "countFlags">;
+  private readonly counts: AnswerCounts;
 
-  constructor(checks: Pick<EmailChecks, "checkMx">, counts: Pick<Counts, "countFlags">) {
+  constructor(checks: Pick<EmailChecks, "checkMx">, counts: AnswerCounts) {
     this.checks = checks;
     this.counts = counts;
   }
@@ -95,16 +100,49 @@ export class Pipeline {
     return this.answerer.readAddressBytes(bytes, start, end);
   }
 
-  answerAddress(
-    lookup: IpLookup,
-    { address, isCaller }: Subject,
-    question: Question,
-  ): Answer | ComposedAnswer {
+  answerAddress(lookup: IpLookup, subject: Subject, question: Question): Answer | ComposedAnswer {
+    const { address, isCaller } = subject;
     if (question.isSandbox) return sandboxAddress(lookup, address, question.wants);
     const outcome = this.answerer.answerAddress(lookup, address, question, question.wants);
     if ("reason" in outcome) return problemOf(outcome, isCaller);
-    this.counts.countFlags(lookup, plainOf(outcome), question.now);
+    this.countAddress(lookup, subject, outcome, question);
     return outcome;
+  }
+
+  private countAddress(
+    lookup: IpLookup,
+    subject: Subject,
+    outcome: Uint8Array | ComposedAnswer,
+    question: Question,
+  ): void {
+    if (lookup === "reputation") {
+      this.counts.countFlags(bitsOfAnswer(plainOf(outcome)));
+      return;
+    }
+    const weight = this.counts.sampleWeight(question.now);
+    if (weight > 0) this.counts.countCountry(this.countryOf(subject, question), weight);
+  }
+
+  /** The ISO 3166-1 code of the country that a location names. */
+  countryOf({ address }: Subject, { isSandbox, release }: Question): string | undefined {
+    if (isSandbox) {
+      const answer = sandboxAddress("geolocate", address, PLAIN);
+      return "code" in answer ? undefined : JSON.parse(decoder.decode(answer)).country.iso_code;
+    }
+    const geo = release?.geo;
+    return geo?.countryOf(geo.record(address));
+  }
+
+  /** Counts an answer that was copied from a segment. */
+  countRecord(lookup: IpLookup, segment: IpSegment, record: number, now: number): void {
+    const { counts } = this;
+    if (lookup === "reputation") {
+      const answer = segment.answer(record);
+      if (answer !== undefined) counts.countFlags(bitsOfAnswer(answer));
+      return;
+    }
+    const weight = counts.sampleWeight(now);
+    if (weight > 0) counts.countCountry(segment.countryOf(record), weight);
   }
 
   /** A promise only while DNS is queried. */
@@ -126,7 +164,7 @@ export class Pipeline {
     const check = finding && mxCheck(finding);
     const outcome = this.answerer.answerEmail(text, question, withEvidence, check);
     if ("reason" in outcome) return problemOf(outcome);
-    this.counts.countFlags("email", plainOf(outcome), question.now);
+    if (isDisposableAnswer(plainOf(outcome))) this.counts.countDisposable();
     return bodyOf(outcome);
   }
 }
@@ -134,10 +172,9 @@ export class Pipeline {
 const plainOf = (answer: Uint8Array | ComposedAnswer) =>
   answer instanceof ComposedAnswer ? answer.plain : answer;
 
-/** The segment whose bytes are the answers to a question as they stand; undefined where there is more to do. */
-export function copySource(lookup: Lookup, question: Question): IpSegment | undefined {
-  const isPlain = lookup !== "email" && !question.isSandbox && question.wants === PLAIN;
-  return isPlain ? plainSegment(lookup, question) : undefined;
+/** The lookup whose answers are those of the release, or of overrides, as they stand; undefined when there is more to do. */
+export function plainLookup(lookup: Lookup, { isSandbox, wants }: Question): IpLookup | undefined {
+  return lookup !== "email" && !isSandbox && wants === PLAIN ? lookup : undefined;
 }
 
 /** Why no value of a lookup can be answered from data; undefined when it can. */

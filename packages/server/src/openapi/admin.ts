@@ -1,21 +1,23 @@
 // admin.ts: /admin/v1/openapi.json, from the rows of the admin API's operations.
 
-import { ADMIN_PROBLEM_CODES, ADMIN_PROBLEMS, type AdminProblemCode } from "@inkling/contract";
+import {
+  ADMIN_OPERATION_IDS,
+  ADMIN_OPERATIONS,
+  ADMIN_PATH,
+  ADMIN_PROBLEM_CODES,
+  ADMIN_PROBLEMS,
+  ADMIN_TAGS,
+  type AdminOperationId,
+  type AdminOperationRow,
+  type AdminProblemCode,
+} from "@inkling/contract";
 import { z } from "zod";
-import { ADMIN_PATH } from "../admin/constants.ts";
-import { type Operation, TAGS } from "../admin/operation.ts";
-import { OPERATIONS } from "../admin/operations.ts";
-import { text } from "../admin/schemas.ts";
+import { text } from "../admin/handler.ts";
+import { HANDLERS } from "../admin/operations.ts";
 import { SESSION_COOKIE } from "../admin/sessions.ts";
 import { AdminProblem, problemBody } from "../http/problems.ts";
 import { problemDocument } from "../lookup/answer-schemas.ts";
-import {
-  type Api,
-  type Operation as Described,
-  type Header,
-  type Parameter,
-  writeOpenApi,
-} from "./document.ts";
+import { type Api, type Header, type Operation, type Parameter, writeOpenApi } from "./document.ts";
 
 const JSON_TYPE = "application/json";
 const COMMON = ["X-Request-Id", "Cache-Control"];
@@ -44,10 +46,10 @@ const problemSchema = z
 
 /** @param version of the server */
 export function adminOpenApi(version: string): unknown {
-  const paths: Record<string, Record<string, Described<AdminProblemCode>>> = {};
-  for (const operation of OPERATIONS) {
-    const path = ADMIN_PATH + operation.path;
-    paths[path] = { ...paths[path], [operation.method.toLowerCase()]: describe(operation) };
+  const paths: Record<string, Record<string, Operation<AdminProblemCode>>> = {};
+  for (const id of ADMIN_OPERATION_IDS) {
+    const { path, method } = ADMIN_OPERATIONS[id];
+    paths[path] = { ...paths[path], [method.toLowerCase()]: describe(id) };
   }
   const api: Api<AdminProblemCode> = {
     info: {
@@ -58,7 +60,7 @@ export function adminOpenApi(version: string): unknown {
         "On the admin listener, loopback by default. Send the admin token as `Authorization: Bearer ink_admin_…`, or log in, and send the cookie with the secret of the login in the header `Inkling-Console`.",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
-    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    tags: Object.entries(ADMIN_TAGS).map(([name, description]) => ({ name, description })),
     securitySchemes: {
       token: { type: "http", scheme: "bearer", bearerFormat: "ink_admin_…", description: "The admin token." },
       session: { type: "apiKey", in: "cookie", name: SESSION_COOKIE, description: "Of a login." },
@@ -81,9 +83,11 @@ export function adminOpenApi(version: string): unknown {
   return writeOpenApi(api);
 }
 
-function describe(operation: Operation): Described<AdminProblemCode> {
-  const { id, method, tag, summary, answer, status = 200, otherStatus, body, headers = [] } = operation;
-  const { idPattern, query = {}, isOpen = false, isIdempotent = false } = operation;
+function describe(id: AdminOperationId): Operation<AdminProblemCode> {
+  const row: AdminOperationRow = ADMIN_OPERATIONS[id];
+  const { method, tag, summary, status = 200, otherStatus, headers = [], names } = row;
+  const { isOpen = false, isIdempotent = false } = row;
+  const { query = {}, body, answer } = HANDLERS[id];
   const success = {
     description: "Done",
     headers: [...COMMON, ...headers],
@@ -96,7 +100,7 @@ function describe(operation: Operation): Described<AdminProblemCode> {
     summary,
     security: isOpen ? [] : ["token", "session"],
     parameters: [
-      ...(idPattern === undefined ? [] : [ID]),
+      ...(names === undefined ? [] : [ID]),
       ...Object.entries(query as Record<string, z.ZodType>).map(
         ([name, schema]): Parameter => ({ name, in: "query", schema }),
       ),
@@ -108,18 +112,18 @@ function describe(operation: Operation): Described<AdminProblemCode> {
       body: { description: "JSON", content: { [JSON_TYPE]: { schema: body.schema } } },
     }),
     successes: { [status]: success, ...(otherStatus !== undefined && { [otherStatus]: success }) },
-    codes: codesOf(operation),
+    codes: codesOf(row, body !== undefined),
     problemHeaders: COMMON,
   };
 }
 
-function codesOf({ isOpen, idPattern, body, codes = [] }: Operation): AdminProblemCode[] {
+function codesOf({ isOpen, names, problems = [] }: AdminOperationRow, hasBody: boolean): AdminProblemCode[] {
   const possible = new Set([
     ...ALWAYS,
     ...(isOpen === true ? [] : UNAUTHORIZED),
-    ...(idPattern === undefined ? [] : (["PATH_NOT_FOUND"] as const)), // an id that cannot be one
-    ...(body === undefined ? [] : (["BODY_INVALID", "BODY_TOO_LARGE"] as const)),
-    ...codes,
+    ...(names === undefined ? [] : (["PATH_NOT_FOUND"] as const)), // an id that cannot be one
+    ...(hasBody ? (["BODY_INVALID", "BODY_TOO_LARGE"] as const) : []),
+    ...problems,
   ]);
   return ADMIN_PROBLEM_CODES.filter((code) => possible.has(code));
 }

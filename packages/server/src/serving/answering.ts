@@ -23,7 +23,7 @@ import { makeResolver } from "../mx/dns-client.ts";
 import { dnsServersOf } from "../mx/dns-servers.ts";
 import type { Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { MetricsSource } from "../telemetry/metric-definitions.ts";
+import type { MetricsSource } from "../telemetry/metric-readers.ts";
 import { loadOnce } from "./load-once.ts";
 import { networksOf } from "./options.ts";
 

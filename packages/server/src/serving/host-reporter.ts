@@ -5,7 +5,7 @@
 import { hostname } from "node:os";
 import { type HostReport, pinnedName, serverId } from "@inkling/release-store";
 import { readiness, type StatusSource, warnings } from "../lookup/status.ts";
-import type { MetricsSource } from "../telemetry/metric-definitions.ts";
+import type { MetricsSource } from "../telemetry/metric-readers.ts";
 
 const LOAD_MS = 5_000;
 

@@ -1,6 +1,6 @@
 // local-serving.ts: a server of one process: the primary answers requests itself.
 
-import type { Settings } from "@inkling/contract";
+import type { ServerSettings } from "@inkling/contract";
 import type { CellMemory } from "../limits/cell-memory.ts";
 import { MxCounts } from "../mx/counts.ts";
 import { Counts } from "../telemetry/counts.ts";
@@ -15,7 +15,7 @@ export class LocalServing implements Serving {
   readonly counts = new Counts();
   readonly workers = { states: new Map([["serving", 1]]), restarts: 0 };
   /** None but this one. */
-  readonly processes = { cpuSeconds: 0, residentBytes: 0, logLinesDropped: 0 };
+  readonly processes = { cpuSeconds: 0, residentBytes: 0 };
   private readonly options: ServerOptions;
   private readonly memory: CellMemory;
   private readonly log: Log;
@@ -56,7 +56,7 @@ export class LocalServing implements Serving {
     keys.settle(keys.current.change, usage, Date.now());
   }
 
-  reload(settings: Settings): void {
+  reload(settings: ServerSettings): void {
     this.answering?.reload(settings);
   }
 

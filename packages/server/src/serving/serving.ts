@@ -1,10 +1,9 @@
 // serving.ts: what answers requests, as the primary sees it: that process itself, or its workers.
 
-import type { Settings } from "@inkling/contract";
+import type { ServerSettings } from "@inkling/contract";
 import type { EpochMs } from "../keys/key.ts";
 import type { StatusSource } from "../lookup/status.ts";
-import type { LogSink } from "../telemetry/log-sink.ts";
-import type { MetricsSource } from "../telemetry/metric-definitions.ts";
+import type { MetricsSource } from "../telemetry/metric-readers.ts";
 import type { Change, ServerOptions } from "./options.ts";
 import type { Services } from "./services.ts";
 
@@ -16,7 +15,7 @@ export interface Serving extends ServingNumbers {
   listen(services: Services): Promise<number>;
   /** The services have something new. Before `listen` there is nothing to do. */
   publish(change: Change): void;
-  reload(settings: Settings): void;
+  reload(settings: ServerSettings): void;
   /** Brings the numbers up to date, so that those of one scrape belong together. */
   refresh(): Promise<void>;
   /** Makes `/readyz` 503. Requests are answered until `stop`. */
@@ -29,14 +28,13 @@ export interface Serving extends ServingNumbers {
 
 interface MetricsParts extends Pick<MetricsSource, "adminProblems"> {
   readonly serving: Serving;
-  readonly sink: Pick<LogSink, "dropped">;
 }
 
 /** What metrics and status are made of. */
 export function metricsSource(
   { version, mode }: ServerOptions,
   { releases, keyring, overrides, guard, usage, notices, leases }: Services,
-  { serving, sink, adminProblems }: MetricsParts,
+  { serving, adminProblems }: MetricsParts,
   startedAt: EpochMs,
 ): MetricsSource & StatusSource {
   return {
@@ -66,9 +64,6 @@ export function metricsSource(
     },
     get processes() {
       return serving.processes;
-    },
-    get logLinesDropped() {
-      return sink.dropped;
     },
   };
 }

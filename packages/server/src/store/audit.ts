@@ -1,38 +1,11 @@
 // audit.ts: the audit trail: who changed what, when, and by which way. There is no way to change or delete an entry.
 
+import type { AuditAction } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";
 import type { Actor, Way } from "../keys/actor.ts";
 import type { EpochMs } from "../keys/key.ts";
 import { visibleText } from "../text/visible-text.ts";
 import { type Page, type PageRequest, ROWS_AT_ONCE } from "./tables.ts";
-
-export const AUDIT_ACTIONS = [
-  "override-added",
-  "override-changed",
-  "override-removed",
-  "admin-token-made",
-  "key-made",
-  "key-changed",
-  "key-rotated",
-  "key-revoked",
-  "database-restored",
-  "data-update-asked",
-  "release-rolled-back",
-  "release-pinned",
-  "release-unpinned",
-  "data-accepted",
-  "feed-enabled",
-  "feed-disabled",
-  "settings-changed",
-  "channel-published",
-  "channel-promoted",
-  "channel-rolled-back",
-  "change-failed",
-  "key-adopted",
-  "override-adopted",
-  "database-confirmed",
-] as const;
-export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /** One change. */
 export interface AuditEntry extends Actor {

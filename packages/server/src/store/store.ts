@@ -5,6 +5,7 @@
 // err  StoreError with a hint; its text never has the password or a token
 // cost see each method; no lookup waits for it
 
+import type { AuditAction } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";
 import type { Actor } from "../keys/actor.ts";
 import { DAY_MS } from "../keys/day.ts";
@@ -23,7 +24,7 @@ import type { KeySource } from "../keys/key-loader.ts";
 import type { KeySnapshot, TokenRecord } from "../keys/keyring.ts";
 import { hashToken, type KeyMode, newKeyToken, randomBase62, tokenHint } from "../keys/token.ts";
 import { AdminTokenStore } from "./admin-token.ts";
-import { type AuditAction, insertAudit, lockAudit } from "./audit.ts";
+import { insertAudit, lockAudit } from "./audit.ts";
 import { Database } from "./database.ts";
 import { DumpTables } from "./dump.ts";
 import { StoreError } from "./error.ts";

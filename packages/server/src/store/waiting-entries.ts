@@ -8,10 +8,11 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { AUDIT_ACTIONS } from "@inkling/contract";
 import { DATA_FOLDER, makeFolder, messageOf, replaceJson, TEMPORARY } from "@inkling/release-store";
 import { z } from "zod";
 import { WAYS } from "../keys/actor.ts";
-import { AUDIT_ACTIONS, type NewAuditEntry } from "./audit.ts";
+import type { NewAuditEntry } from "./audit.ts";
 import { StoreError } from "./error.ts";
 import type { OverrideStore } from "./overrides.ts";
 

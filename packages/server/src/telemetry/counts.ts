@@ -13,15 +13,7 @@ import {
   PROBLEM_CODES,
   type ProblemCode,
 } from "@inkling/contract";
-import {
-  bitsOfAnswer,
-  LOOKUPS,
-  type Lookup,
-  OVERRIDE_FLAGS,
-  type OverrideFlag,
-  REPUTATION_ANSWERS,
-} from "@inkling/engine";
-import { COUNTRY_INDEXES, countryCode, countryIndex, isDisposable } from "./answer-scan.ts";
+import { LOOKUPS, type Lookup, OVERRIDE_FLAGS, type OverrideFlag } from "@inkling/engine";
 
 /** Upper bounds of the latency histogram, in seconds: from request parsed to response made, without the network. */
 export const LATENCY_BOUNDS = [
@@ -36,9 +28,14 @@ const AUDIENCE_INDEX: Readonly<Record<Audience, number>> = { none: 0, live: 1, t
 /** A request for one value, or one for many. */
 export const REQUEST_KINDS = ["single", "batch"] as const;
 export type RequestKind = (typeof REQUEST_KINDS)[number];
-/** Most answers are this one, whose length no other has. */
-const NO_FLAGS_LENGTH = REPUTATION_ANSWERS[0]!.length; // there is always a first
 const DISPOSABLE = OVERRIDE_FLAGS.indexOf("disposable");
+
+/** Countries by their two letters. */
+const LETTERS = 26;
+const A = 0x41;
+const countryIndex = (code: string) => (code.charCodeAt(0) - A) * LETTERS + code.charCodeAt(1) - A;
+const countryCode = (index: number) =>
+  String.fromCharCode(A + Math.floor(index / LETTERS), A + (index % LETTERS));
 
 const STATUSES = 600;
 /**
@@ -86,7 +83,7 @@ const SIZES = {
   seconds: ROWS.length,
   problems: PROBLEM_CODES.length,
   flags: OVERRIDE_FLAGS.length,
-  countries: COUNTRY_INDEXES,
+  countries: LETTERS * LETTERS,
 };
 /** Bytes that the counts take. */
 export const COUNTS_BYTES = 8 * Object.values(SIZES).reduce((sum, size) => sum + size);
@@ -147,26 +144,24 @@ export class Counts {
     this.problems[PROBLEM_SLOTS.get(code)!]! += 1; // has every code
   }
 
-  /**
-   * Counts the flags that an answer sets, or the country that it names.
-   * @param bytes hold the answer, without evidence, from `start` to `end`
-   * @param now epoch ms
-   */
-  countFlags(lookup: Lookup, bytes: Uint8Array, now: number, start = 0, end = bytes.length): void {
-    if (lookup === "geolocate") {
-      const weight = this.sampleWeight(now);
-      const country = weight > 0 ? countryIndex(bytes, start, end) : -1;
-      if (country >= 0) this.countries[country]! += weight;
-    } else if (lookup === "reputation") {
-      if (end - start === NO_FLAGS_LENGTH) return;
-      for (let i = 0, flags = bitsOfAnswer(bytes, start); flags !== 0; i++, flags >>= 1) {
-        if ((flags & 1) !== 0) this.flags[i]! += 1;
-      }
-    } else if (isDisposable(bytes, start)) this.flags[DISPOSABLE]! += 1;
+  /** Counts the flags that an answer about an address sets, as bits; `disposable` of one about an email address. */
+  countFlags(bits: number): void {
+    for (let i = 0, flags = bits; flags !== 0; i++, flags >>= 1) {
+      if ((flags & 1) !== 0) this.flags[i]! += 1;
+    }
   }
 
-  /** How many answers this one counts as; 0 when it is not read. */
-  private sampleWeight(now: number): number {
+  countDisposable(): void {
+    this.flags[DISPOSABLE]! += 1;
+  }
+
+  /** Counts the country of a location as so many. @param code ISO 3166-1; undefined for none */
+  countCountry(code: string | undefined, weight: number): void {
+    if (code !== undefined) this.countries[countryIndex(code)]! += weight;
+  }
+
+  /** How many locations this one counts as; 0 when its country is not read. @param now epoch ms */
+  sampleWeight(now: number): number {
     const { sample } = this;
     const second = Math.floor(now / 1000);
     if (second !== sample.second) {

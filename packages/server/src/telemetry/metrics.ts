@@ -1,35 +1,34 @@
 // metrics.ts: /metrics in Prometheus' text format, from plain numbers that are read at scrape time.
 //
 // in   a MetricsSource
-// out  the text; the table of docs/metrics.md
+// out  the text
 // src  https://prometheus.io/docs/instrumenting/exposition_formats/, version 0.0.4
 
+import { METRICS, type MetricRow } from "@inkling/contract";
 import { LATENCY_BOUNDS } from "./counts.ts";
-import { DEFINITIONS, type MetricsSource } from "./metric-definitions.ts";
+import { type MetricReader, type MetricsSource, READERS } from "./metric-readers.ts";
 
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 type Labels = Readonly<Record<string, string | number>>;
 
-const isCounter = (name: string) => name.endsWith("_total");
-
-const LATENCY = {
-  name: "inkling_http_request_duration_seconds",
-  help: "From request read to response made, without the network, by route.",
-} as const;
+const HISTOGRAM = "inkling_http_request_duration_seconds";
 
 /** All metrics as `source` has them now. */
 export function metricsText(source: MetricsSource): string {
-  const blocks = Object.entries(DEFINITIONS).map(([name, { help, rows }]) =>
-    block(
-      name,
-      isCounter(name) ? "counter" : "gauge",
-      help,
-      Array.from(rows(source), ([labels, value]) => sample(name, labels, value)),
-    ),
-  );
-  const { name, help } = LATENCY;
-  return `${[...blocks, block(name, "histogram", help, latencySamples(source))].join("\n\n")}\n`;
+  const readers: Readonly<Record<string, MetricReader | undefined>> = READERS;
+  const rows: [string, MetricRow][] = Object.entries(METRICS);
+  const blocks = rows.map(([name, { type, help }]) => {
+    const read = readers[name];
+    return block(name, type, help, read === undefined ? latencySamples(source) : samples(name, read(source)));
+  });
+  return `${blocks.join("\n\n")}\n`;
+}
+
+function samples(name: string, read: ReturnType<MetricReader>): string[] {
+  if (read === undefined) return [];
+  if (typeof read === "number") return [sample(name, {}, read)];
+  return Array.from(read, ([labels, value]) => sample(name, labels, value));
 }
 
 function block(name: string, type: string, help: string, samples: readonly string[]): string {
@@ -50,24 +49,11 @@ const numberText = (value: number) =>
 
 /** A count for each bound: of all requests up to it. */
 function latencySamples({ counts }: Pick<MetricsSource, "counts">): string[] {
-  const { name } = LATENCY;
+  const name = HISTOGRAM;
   return Array.from(counts.latencyRows()).flatMap(({ route, upTo, count, seconds }) => [
     ...LATENCY_BOUNDS.map((bound, i) => sample(`${name}_bucket`, { le: String(bound), route }, upTo[i]!)),
     sample(`${name}_bucket`, { le: "+Inf", route }, count),
     sample(`${name}_sum`, { route }, seconds),
     sample(`${name}_count`, { route }, count),
   ]);
-}
-
-/** The table of docs/metrics.md. */
-export function metricsTable(): string {
-  const definitions = Object.entries(DEFINITIONS).map(
-    ([name, { help, labels }]) => [name, isCounter(name) ? "counter" : "gauge", labels, help] as const,
-  );
-  const rows = [...definitions, [LATENCY.name, "histogram", ["route"], LATENCY.help] as const];
-  return [
-    "| metric | type | labels | meaning |",
-    "|---|---|---|---|",
-    ...rows.map(([name, type, labels, help]) => `| \`${name}\` | ${type} | ${labels.join(", ")} | ${help} |`),
-  ].join("\n");
 }

@@ -1,69 +1,45 @@
 // The picture of the traffic: what answers say, minute by minute.
 
 import { describe, expect, test } from "bun:test";
-import { NO_FLAGS } from "@inkling/contract";
 import { REPUTATION_ANSWERS } from "@inkling/engine";
 import { adminServer, closeAdminServers } from "../../../../test/admin-server.ts";
 import { type Counted, Counts, LATENCY_BOUNDS, slotOf } from "./counts.ts";
 import { MINUTE_MS, percentile, Traffic } from "./traffic.ts";
 
-const encode = (text: string) => new TextEncoder().encode(text);
 const NOON = Date.UTC(2026, 5, 1, 12);
-const place = (city: string, country: object) =>
-  encode(
-    `{"city":{"name":${JSON.stringify(city)}},"continent":{"code":"EU","name":"Europe"},"country":${JSON.stringify(country)},"location":{},"postal":{},"registered_country":{"iso_code":"XX"},"subdivisions":[]}`,
-  );
-
 describe("answers are counted by what they contain", () => {
   test("flags, each by itself and all together", () => {
-    for (const answer of REPUTATION_ANSWERS) {
+    for (const [bits, answer] of REPUTATION_ANSWERS.entries()) {
       const counts = new Counts();
-      counts.countFlags("reputation", answer, NOON);
-      const set = Object.entries<boolean>(JSON.parse(new TextDecoder().decode(answer)));
-      expect(Object.fromEntries(counts.flagRows())).toEqual({
-        ...Object.fromEntries(set.map(([flag, isSet]) => [flag, Number(isSet)])),
-        disposable: 0,
-      });
+      counts.countFlags(bits);
+      const set = JSON.parse(new TextDecoder().decode(answer));
+      const want = Object.entries(set).map(([flag, isSet]) => [flag, Number(isSet)]);
+      expect([...counts.flagRows()]).toEqual([...want, ["disposable", 0]] as never);
     }
-  });
-  test("disposable, of valid addresses and of others", () => {
-    for (const [valid, disposable] of [
-      [true, true],
-      [true, false],
-      [false, true],
-      [false, false],
-    ] as const) {
-      const counts = new Counts();
-      counts.countFlags("email", encode(JSON.stringify({ valid, disposable, providers: [] })), NOON);
-      expect(Object.fromEntries(counts.flagRows()).disposable).toBe(Number(disposable));
-    }
+    const counts = new Counts();
+    counts.countDisposable();
+    expect(Object.fromEntries(counts.flagRows())).toMatchObject({ disposable: 1, is_proxy: 0 });
   });
 
-  const countries: [name: string, body: Uint8Array, codes: string[]][] = [
-    ["a country", place("Paris", { iso_code: "FR", name: "France" }), ["FR"]],
-    ["none", place("Nowhere", {}), []],
-    ["a name alone", place("Nowhere", { name: "Nowhereland" }), []],
-    ["a city that looks like one", place(',"country":{"iso_code":"ZZ"}', { iso_code: "DE" }), ["DE"]],
-    ["nothing before it", encode('{"city":{},"continent":{},"country":{"iso_code":"JP"}}'), ["JP"]],
-    ["a body that is cut off", encode('{"city":{},"continent":{},"country":{"iso_code":"J'), []],
-    ["nothing at all", encode("{}"), []],
-  ];
-  test.each(countries)("%s", (_, body, codes) => {
+  const countIn = (counts: Counts, code: string | undefined, now: number) => {
+    const weight = counts.sampleWeight(now);
+    if (weight > 0) counts.countCountry(code, weight);
+  };
+  test("countries, as far as an answer names one", () => {
     const counts = new Counts();
-    counts.countFlags("geolocate", body, NOON);
-    expect([...counts.countryRows()]).toEqual(codes.map((code) => [code, 1]));
-    // In the middle of other answers, as a batch has it.
-    const before = encode('{"country":{"iso_code":"AA"},"country":{"iso_code":"AA"}}');
-    const all = Buffer.concat([before, body, before]);
-    counts.countFlags("geolocate", all, NOON, before.length, before.length + body.length);
-    expect([...counts.countryRows()]).toEqual(codes.map((code) => [code, 2]));
+    for (const code of ["FR", "AA", undefined, "ZZ", "FR"]) countIn(counts, code, NOON);
+    expect([...counts.countryRows()]).toEqual([
+      ["AA", 1],
+      ["FR", 2],
+      ["ZZ", 1],
+    ]);
   });
 
   test("in a second with many, a sample stands for all", () => {
     const counts = new Counts();
-    for (let i = 0; i < 16_100; i++) counts.countFlags("geolocate", place("Rome", { iso_code: "IT" }), NOON);
+    for (let i = 0; i < 16_100; i++) countIn(counts, "IT", NOON);
     expect([...counts.countryRows()]).toEqual([["IT", 16_100]]);
-    counts.countFlags("geolocate", place("Rome", { iso_code: "IT" }), NOON + 1000);
+    countIn(counts, "IT", NOON + 1000);
     expect([...counts.countryRows()]).toEqual([["IT", 16_101]]);
   });
 });
@@ -88,8 +64,8 @@ describe("minutes", () => {
     counts.countLookup("geolocate", "live", "single", 2);
     counts.countLookup("geolocate", "live", "batch", 100);
     counts.countProblem("RATE_LIMITED");
-    counts.countFlags("reputation", encode(JSON.stringify({ ...NO_FLAGS, is_abuser: true })), now);
-    counts.countFlags("geolocate", place("Rome", { iso_code: "IT" }), now);
+    counts.countFlags(1);
+    counts.countCountry("IT", counts.sampleWeight(now));
     await next();
     expect(traffic.minutes).toMatchObject([
       {
@@ -167,7 +143,7 @@ describe("minutes", () => {
     await traffic.closeMinute();
     for (; now < Date.parse("2026-06-01T12:00:00Z"); ) {
       counts.recordAnswer(0, 200, "live", 0.02);
-      counts.countFlags("geolocate", place("Rome", { iso_code: now % 3 === 0 ? "IT" : "FR" }), now);
+      counts.countCountry(now % 3 === 0 ? "IT" : "FR", counts.sampleWeight(now));
       now += MINUTE_MS;
       await traffic.closeMinute();
     }

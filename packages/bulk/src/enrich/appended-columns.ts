@@ -1,0 +1,153 @@
+// appended-columns.ts: the bytes that are added to a row, made once for each distinct answer.
+//
+// in   answers as JSON text
+// out  bytes in the format of the file
+// cost a repeated answer: one Map lookup
+
+import { csvField } from "../export/csv.ts";
+import { MEMBERS, type Member, perTable, rowOf, TABLES, type Table, type Value } from "../members.ts";
+import { Output } from "../output.ts";
+import type { Plan } from "./plan.ts";
+
+/** How a value is written after a row; the text begins with its separator. */
+type Write = (name: string, value: Value) => string;
+
+function writerOf({ format, delimiter = ",", prefix }: Plan): Write {
+  switch (format) {
+    case "ndjson":
+      return (name, value) =>
+        value === undefined ? "" : `,${JSON.stringify(prefix + name)}:${JSON.stringify(value)}`;
+    case "w3c":
+      return (_, value) => delimiter + w3cValue(value, delimiter);
+    case "tsv":
+      return (_, value) =>
+        delimiter + (value === undefined ? "" : String(value).replaceAll(/[\t\r\n]/g, " "));
+    case "csv":
+      return (_, value) => delimiter + csvField(value, delimiter);
+    default:
+      return (name, value) => (value === undefined ? "" : ` ${prefix}${name}=${logValue(value)}`);
+  }
+}
+
+/** What is unknown is "-"; a space is "+" where spaces separate. */
+function w3cValue(value: Value, delimiter: string): string {
+  if (value === undefined || value === "") return "-";
+  return String(value).replaceAll(/\s+/g, delimiter === " " ? "+" : " ");
+}
+
+function logValue(value: Value): string {
+  const text = String(value);
+  return /^$|[\s"=]/.test(text) ? JSON.stringify(text) : text;
+}
+
+const encoder = new TextEncoder();
+
+/** The names that are added to a header. */
+export function appendedHeader(plan: Plan): Uint8Array {
+  const names = TABLES.flatMap((table) => plan.added[table]);
+  const { format, delimiter = ",", prefix } = plan;
+  const between = format === "w3c" ? " " : delimiter; // names have spaces between them also where values have tabs
+  return encoder.encode(names.map((name) => between + prefix + name).join(""));
+}
+
+/** The bytes of one table, and how often each was appended. */
+export class AppendedColumns {
+  private readonly members: readonly Member[];
+  private readonly write: Write;
+  private readonly bytes = new Output(1 << 12);
+  private starts = new Uint32Array(256);
+  private counts = new Float64Array(256);
+  private readonly numbers = new Map<string, number>();
+  private readonly answers: string[] | undefined;
+  private made = 0;
+  private readonly none: Uint8Array;
+  private readonly unknown: ReadonlySet<string>;
+
+  /**
+   * @param keepAnswers for a summary: {@link counted} needs them
+   * @param unknown flags without data: their "false" is not written
+   */
+  constructor(plan: Plan, table: Table, keepAnswers: boolean, unknown: ReadonlySet<string>) {
+    this.unknown = unknown;
+    this.members = MEMBERS[table].filter(({ name }) => plan.added[table].includes(name));
+    this.write = writerOf(plan);
+    this.none = encoder.encode(this.members.map(({ name }) => this.write(name, undefined)).join(""));
+    this.answers = keepAnswers ? [] : undefined;
+  }
+
+  get isCounted(): boolean {
+    return this.answers !== undefined;
+  }
+
+  /** Is the flag without data? */
+  isUnknown(flag: string): boolean {
+    return this.unknown.has(flag);
+  }
+
+  /** Is the member added? */
+  adds(name: string): boolean {
+    return this.members.some((member) => member.name === name);
+  }
+
+  /** Is anything added at all? */
+  get isWanted(): boolean {
+    return this.members.length > 0 || this.answers !== undefined;
+  }
+
+  /** The number of an answer's bytes. */
+  numberOf(answer: string): number {
+    let number = this.numbers.get(answer);
+    if (number === undefined) {
+      number = this.make(answer);
+      this.numbers.set(answer, number);
+    }
+    return number;
+  }
+
+  /** As {@link numberOf}, for an answer that was not seen before: its text is not kept. */
+  make(answer: string): number {
+    const number = this.made++;
+    if (number + 1 >= this.starts.length) this.grow();
+    this.answers?.push(answer);
+    const values = rowOf(answer, this.members);
+    const texts = this.members.map(({ name }, i) => {
+      const isKnown = values[i] !== false || !this.isUnknown(name);
+      return this.write(name, isKnown ? values[i] : undefined);
+    });
+    this.bytes.append(encoder.encode(texts.join("")));
+    this.starts[number + 1] = this.bytes.length;
+    return number;
+  }
+
+  /** Appends the bytes of an answer. @param number -1: no answer */
+  append(number: number, out: Output): void {
+    if (number < 0) out.append(this.none);
+    else {
+      this.counts[number]!++;
+      out.append(this.bytes.bytes, this.starts[number]!, this.starts[number + 1]!);
+    }
+  }
+
+  /** How often each answer was added. */
+  *counted(): Generator<{ answer: string; count: number }> {
+    for (let i = 0; i < this.made; i++) yield { answer: this.answers![i]!, count: this.counts[i]! };
+  }
+
+  private grow(): void {
+    const { starts, counts } = this;
+    this.starts = new Uint32Array(starts.length * 2);
+    this.starts.set(starts);
+    this.counts = new Float64Array(counts.length * 2);
+    this.counts.set(counts);
+  }
+}
+
+export function appendedColumnsFor(
+  plan: Plan,
+  keepAnswers: boolean,
+  unknown: readonly string[],
+): Record<Table, AppendedColumns> {
+  // A summary counts networks only where they are asked for.
+  const isKept = (table: Table) => keepAnswers && (table !== "network" || plan.added.network.length > 0);
+  return perTable((table) => new AppendedColumns(plan, table, isKept(table), new Set(unknown)));
+}

@@ -1,0 +1,382 @@
+// admin-operations.ts: every operation of the admin API, in the order of docs/admin-api.md, and what leaves a trail.
+//
+// Derived from the rows: routing and admission of the server, /admin/v1/openapi.json, the table of docs/admin-api.md, and
+// which operations test/audit.test.ts wants an audit entry of. The server binds a handler to each id
+// (server/src/admin/operations.ts), which describes its parameters, body and answer.
+
+import type { AdminProblemCode } from "./problems.ts";
+
+export const ADMIN_PATH = "/admin/v1/";
+/** Of a body, unless its operation takes more. */
+export const MAX_BODY_BYTES = 16 * 1024;
+/** A file of as many overrides as there may be; the listener takes no more. */
+export const MAX_IMPORT_BYTES = 16 * 1024 * 1024;
+
+/** What the audit trail records, by the admin API or another way. */
+export const AUDIT_ACTIONS = [
+  "override-added",
+  "override-changed",
+  "override-removed",
+  "admin-token-made",
+  "key-made",
+  "key-changed",
+  "key-rotated",
+  "key-revoked",
+  "database-restored",
+  "data-update-asked",
+  "release-rolled-back",
+  "release-pinned",
+  "release-unpinned",
+  "data-accepted",
+  "feed-enabled",
+  "feed-disabled",
+  "settings-changed",
+  "channel-published",
+  "channel-promoted",
+  "channel-rolled-back",
+  "change-failed",
+  "key-adopted",
+  "override-adopted",
+  "database-confirmed",
+] as const;
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+
+export const ADMIN_TAGS = {
+  "Log in": "A cookie in place of the token, for web pages.",
+  "Look up": "The API's answers, for the operator.",
+  Data: "Feeds and releases.",
+  Keys: "API keys and their usage.",
+  Overrides: "The operator's own verdicts.",
+  Watch: "Traffic, hosts and the audit trail.",
+} as const;
+
+interface Row {
+  readonly path: string;
+  /** What `{id}` of the path names. */
+  readonly names?: "key" | "override" | "release";
+  readonly tag: keyof typeof ADMIN_TAGS;
+  readonly summary: string;
+  /** Needs neither token nor session. */
+  readonly isOpen?: boolean;
+  /** Done once for each `Idempotency-Key`. */
+  readonly isIdempotent?: boolean;
+  readonly maxBodyBytes?: number;
+  /** Of a success; 200 unless given. */
+  readonly status?: number;
+  /** Another status with the same answer. */
+  readonly otherStatus?: number;
+  /** Headers of the answer beside the usual ones; those marked with "?" are not always there. */
+  readonly headers?: readonly string[];
+  /** Problems beside those of every operation. */
+  readonly problems?: readonly AdminProblemCode[];
+  /** In the table of docs/admin-api.md. */
+  readonly docs: string;
+}
+
+export type AdminOperationRow = Row &
+  (
+    | { readonly method: "GET" }
+    | {
+        readonly method: "POST" | "PATCH" | "DELETE";
+        /** Actions of the entry that a change leaves; none: it changes nothing that the trail is about. */
+        readonly audits: readonly AuditAction[];
+      }
+  );
+
+const CONFLICTS = ["OVERRIDE_CONTRADICTS", "OVERRIDES_FULL", "OVERRIDE_TOO_WIDE"] as const;
+
+const ROWS = {
+  get_session: {
+    method: "GET",
+    path: `${ADMIN_PATH}session`,
+    tag: "Log in",
+    summary: "The session's author and end",
+    docs: "user and expiry of the session",
+  },
+  log_in: {
+    method: "POST",
+    path: `${ADMIN_PATH}session`,
+    tag: "Log in",
+    summary: "Log in with the admin token: the answer sets a cookie, and holds the secret to send with it",
+    isOpen: true,
+    status: 201,
+    headers: ["Set-Cookie"],
+    problems: ["TOKEN_INVALID", "TOKEN_REQUIRED", "CSRF_REJECTED"],
+    audits: [],
+    docs: '201, a cookie and a secret, for `{"token":"ink_admin_…","author":"ada"}`',
+  },
+  log_out: {
+    method: "DELETE",
+    path: `${ADMIN_PATH}session`,
+    tag: "Log in",
+    summary: "Log out",
+    headers: ["Set-Cookie"],
+    audits: [],
+    docs: "logs out",
+  },
+  look_up: {
+    method: "POST",
+    path: `${ADMIN_PATH}lookup`,
+    tag: "Look up",
+    summary: "Addresses, networks, domains and email addresses, with evidence; not counted as usage",
+    problems: ["NO_RELEASE"],
+    audits: [],
+    docs: 'for `{"values":[…]}`, up to 100 addresses, networks, domains and email addresses: the API\'s answers with evidence, shares of a network by flag and country, and the overrides that apply',
+  },
+  data: {
+    method: "GET",
+    path: `${ADMIN_PATH}data`,
+    tag: "Data",
+    summary: "The release in use, and the state of the builds",
+    docs: "release in use, missing answers, pin, build state; `failed_build` with time and reason while the latest build has failed",
+  },
+  list_feeds: {
+    method: "GET",
+    path: `${ADMIN_PATH}data/feeds`,
+    tag: "Data",
+    summary: "Every feed, and its entries over the releases",
+    docs: "every feed: state, age, cadence, licence, last error, entries in each kept release",
+  },
+  list_releases: {
+    method: "GET",
+    path: `${ADMIN_PATH}data/releases`,
+    tag: "Data",
+    summary: "The releases that are kept, newest first",
+    docs: "kept releases, newest first, with the feeds that changed",
+  },
+  release_changes: {
+    method: "GET",
+    path: `${ADMIN_PATH}data/releases/{id}/changes`,
+    names: "release",
+    tag: "Data",
+    summary: "What was flagged and unflagged since the previous release",
+    problems: ["RELEASE_NOT_FOUND", "ACTION_REFUSED"],
+    docs: "difference to the release before: IPv4 addresses and IPv6 networks by flag, disposable domains",
+  },
+  update_state: {
+    method: "GET",
+    path: `${ADMIN_PATH}data/update`,
+    tag: "Data",
+    summary: "State of the builds",
+    problems: ["ACTION_REFUSED"],
+    docs: "state of the update: requested, running, result of the last build, `held` if its release waits",
+  },
+  update_now: {
+    method: "POST",
+    path: `${ADMIN_PATH}data/update`,
+    tag: "Data",
+    summary: "Fetch all feeds now, and build a release",
+    status: 202,
+    problems: ["ACTION_REFUSED"],
+    audits: ["data-update-asked"],
+    docs: "202: fetches all feeds and builds a release, starting within two seconds, or after the build under way",
+  },
+  roll_back: {
+    method: "POST",
+    path: `${ADMIN_PATH}data/rollback`,
+    tag: "Data",
+    summary: "Go back to the previous release, or to any that is kept, and pin it",
+    problems: ["RELEASE_CONFLICT", "ACTION_REFUSED", "NO_RELEASE", "RELEASE_NOT_FOUND"],
+    audits: ["release-rolled-back"],
+    docs: 'for `{"current":"<release in use>"}`: rolls back to the release before and pins it; `"to":"<release>"` names any kept release',
+  },
+  pin: {
+    method: "POST",
+    path: `${ADMIN_PATH}data/pin`,
+    tag: "Data",
+    summary: "Stay with the release in use, whatever is built",
+    problems: ["RELEASE_CONFLICT", "ACTION_REFUSED", "NO_RELEASE"],
+    audits: ["release-pinned"],
+    docs: "pins the release in use; same body",
+  },
+  unpin: {
+    method: "DELETE",
+    path: `${ADMIN_PATH}data/pin`,
+    tag: "Data",
+    summary: "Go forward to the newest release",
+    problems: ["ACTION_REFUSED"],
+    audits: ["release-unpinned"],
+    docs: "switches to the newest release",
+  },
+  list_keys: {
+    method: "GET",
+    path: `${ADMIN_PATH}keys`,
+    tag: "Keys",
+    summary: "All keys, newest first, with today's lookups",
+    docs: "all keys, newest first, with today's lookups and `last_used_at`: the last UTC day with a lookup or a refusal, or null. `/v1/status`, documents and invalid requests do not count. `limit`, `cursor`",
+  },
+  make_key: {
+    method: "POST",
+    path: `${ADMIN_PATH}keys`,
+    tag: "Keys",
+    summary: "Make a key; its token is shown only in this answer",
+    isIdempotent: true,
+    status: 201,
+    headers: ["Location"],
+    problems: ["IDEMPOTENCY_KEY_INVALID"],
+    audits: ["key-made"],
+    docs: "201: a key with its token, shown once. `name`; optional `mode`, `scopes`, `networks`, `rate`, `burst`, `quota`, `expires_at`",
+  },
+  get_key: {
+    method: "GET",
+    path: `${ADMIN_PATH}keys/{id}`,
+    names: "key",
+    tag: "Keys",
+    summary: "A key",
+    problems: ["KEY_NOT_FOUND"],
+    docs: "a key with its `last_used_at`, without its token",
+  },
+  change_key: {
+    method: "PATCH",
+    path: `${ADMIN_PATH}keys/{id}`,
+    names: "key",
+    tag: "Keys",
+    summary: "Change what a key may do",
+    problems: ["KEY_NOT_FOUND", "KEY_REVOKED"],
+    audits: ["key-changed"],
+    docs: "changes the given members, except `mode`; `null` unsets",
+  },
+  revoke_key: {
+    method: "DELETE",
+    path: `${ADMIN_PATH}keys/{id}`,
+    names: "key",
+    tag: "Keys",
+    summary: "Revoke a key for good; 202 while the database cannot be written",
+    otherStatus: 202,
+    problems: ["KEY_NOT_FOUND"],
+    audits: ["key-revoked"],
+    docs: "revokes a key; 202 with `stored: false` while the database cannot be written: [on this host, and stored later](operations.md#revoke-while-the-disk-is-full)",
+  },
+  rotate_key: {
+    method: "POST",
+    path: `${ADMIN_PATH}keys/{id}/rotate`,
+    names: "key",
+    tag: "Keys",
+    summary: "Give a key a new token; the old one stays valid for a while",
+    isIdempotent: true,
+    problems: ["KEY_NOT_FOUND", "KEY_REVOKED", "IDEMPOTENCY_KEY_INVALID"],
+    audits: ["key-rotated"],
+    docs: "a new token; the old one stays valid for `overlap_seconds` (default 86,400; 0 to 30 days)",
+  },
+  key_usage: {
+    method: "GET",
+    path: `${ADMIN_PATH}keys/{id}/usage`,
+    names: "key",
+    tag: "Keys",
+    summary: "Lookups of a key by day, or by hour for a month",
+    problems: ["KEY_NOT_FOUND"],
+    docs: "lookups and refusals by day (`from`, `to`; default 30 days), or by hour with `by=hour` (default 24 hours, kept for 31 days)",
+  },
+  list_overrides: {
+    method: "GET",
+    path: `${ADMIN_PATH}overrides`,
+    tag: "Overrides",
+    summary: "Overrides in force, newest first",
+    docs: "[overrides](overrides.md#the-admin-api) in force, newest first",
+  },
+  put_override: {
+    method: "POST",
+    path: `${ADMIN_PATH}overrides`,
+    tag: "Overrides",
+    summary: "Put an override in force",
+    status: 201,
+    otherStatus: 200,
+    headers: ["Location?"],
+    problems: CONFLICTS,
+    audits: ["override-added", "override-changed"],
+    docs: "adds one",
+  },
+  export_overrides: {
+    method: "GET",
+    path: `${ADMIN_PATH}overrides/export`,
+    tag: "Overrides",
+    summary: "All overrides in force, as a file",
+    headers: ["Content-Disposition"],
+    docs: "all as a file",
+  },
+  import_overrides: {
+    method: "POST",
+    path: `${ADMIN_PATH}overrides/import`,
+    tag: "Overrides",
+    summary: "Put the overrides of a file in force: all, or none",
+    problems: CONFLICTS,
+    maxBodyBytes: MAX_IMPORT_BYTES,
+    audits: ["override-added", "override-changed"],
+    docs: "imports a file: all, or none",
+  },
+  get_override: {
+    method: "GET",
+    path: `${ADMIN_PATH}overrides/{id}`,
+    names: "override",
+    tag: "Overrides",
+    summary: "An override",
+    problems: ["OVERRIDE_NOT_FOUND"],
+    docs: "one",
+  },
+  remove_override: {
+    method: "DELETE",
+    path: `${ADMIN_PATH}overrides/{id}`,
+    names: "override",
+    tag: "Overrides",
+    summary: "End an override",
+    problems: ["OVERRIDE_NOT_FOUND"],
+    audits: ["override-removed"],
+    docs: "ends one",
+  },
+  database: {
+    method: "GET",
+    path: `${ADMIN_PATH}database`,
+    tag: "Keys",
+    summary: "Is the database the one that this server knows?",
+    docs: "[was the database lost, or did it go back?](operations.md#database-lost-or-replaced) Keys that stay revoked, what applies only from copies, revocations that are not stored",
+  },
+  confirm_database: {
+    method: "POST",
+    path: `${ADMIN_PATH}database/confirm`,
+    tag: "Keys",
+    summary: "Accept the database as it is: nothing that it took back is kept",
+    audits: ["database-confirmed"],
+    docs: "accepts the database as it is",
+  },
+  adopt_copies: {
+    method: "POST",
+    path: `${ADMIN_PATH}database/adopt`,
+    tag: "Keys",
+    summary: "Write what only the data folder's copies have into the database",
+    audits: ["key-adopted", "override-adopted"],
+    docs: "writes what only the data folder's copies have into the database",
+  },
+  audit: {
+    method: "GET",
+    path: `${ADMIN_PATH}audit`,
+    tag: "Watch",
+    summary: "Changes and their authors, newest first",
+    docs: "audit trail, newest first: who, what, when, by which way, before and after. `action`, `way`, `actor`, `subject`, `since`, `limit`, `cursor`",
+  },
+  traffic: {
+    method: "GET",
+    path: `${ADMIN_PATH}traffic`,
+    tag: "Watch",
+    summary: "Requests of the last 24 hours, in steps: counts only",
+    docs: "requests, statuses, lookups, problems, flags, latency and countries of the last `hours` (24), in steps of `step` minutes",
+  },
+  hosts: {
+    method: "GET",
+    path: `${ADMIN_PATH}hosts`,
+    tag: "Watch",
+    summary: "The hosts of the group, by name; one that is gone for 10 minutes is left out",
+    docs: "[hosts of the group](cluster.md#hosts): state, version, release, channel, load, leases, clock, last contact",
+  },
+  openapi: {
+    method: "GET",
+    path: `${ADMIN_PATH}openapi.json`,
+    tag: "Watch",
+    summary: "This document",
+    isOpen: true,
+    docs: "OpenAPI 3.1 document",
+  },
+} as const satisfies Readonly<Record<string, AdminOperationRow>>;
+
+export type AdminOperationId = keyof typeof ROWS;
+export const ADMIN_OPERATIONS: Readonly<Record<AdminOperationId, AdminOperationRow>> = ROWS;
+export const ADMIN_OPERATION_IDS = Object.keys(ROWS) as readonly AdminOperationId[];

@@ -1,0 +1,192 @@
+// metric-readers.ts: how each metric is read (contract/src/metrics.ts has their rows), but for the latency histogram.
+//
+// in   the counts of the request path; the state of releases, keys, overrides, usage and connections
+// out  a number, or numbers with their labels
+
+import type { LabelsOf, METRICS, MetricName } from "@inkling/contract";
+import { type FeedReport, feedAgeSeconds, type Mode, type Release } from "@inkling/engine";
+import type { ChannelReport } from "@inkling/release-store";
+import type { Counts } from "./counts.ts";
+
+/** What the metrics are made of: the parts of the server's objects that they need. Times are epoch ms. */
+export interface MetricsSource {
+  readonly version: string;
+  readonly mode: Mode;
+  readonly counts: Counts;
+  readonly releases: {
+    readonly current: { readonly name: string; readonly manifest: Release } | undefined;
+    readonly wanted?: string | undefined;
+    readonly refused: { readonly name: string } | undefined;
+    readonly held?: object | undefined;
+    readonly failedBuild?: object | undefined;
+    readonly channel?: ChannelReport | undefined;
+    readonly isVerified: boolean;
+    /** Their present state; otherwise the release's manifest has them. */
+    readonly feeds?: readonly FeedReport[];
+  };
+  readonly keyring: {
+    readonly state: {
+      readonly keys: number;
+      readonly checkedAt: number | undefined;
+      readonly failures: number;
+      readonly stale?: boolean;
+    };
+  };
+  /** Whether changes by other hosts arrive by notice; off: SQLite. */
+  readonly notices: { readonly state: "off" | "polling" | "listening" };
+  /** The group of hosts on one PostgreSQL; undefined with SQLite. */
+  readonly leases?:
+    | {
+        readonly state: {
+          readonly hosts: number;
+          readonly isAlone: boolean;
+          readonly silentSeconds: number;
+          readonly failures: number;
+          /** Keys of which this host holds a share. */
+          readonly leases: number;
+          /** This host's clock less the database's; undefined before the first answer. */
+          readonly clockOffsetMs: number | undefined;
+        };
+      }
+    | undefined;
+  readonly guard: {
+    readonly history: { readonly wentBack: object | undefined };
+    readonly revocations: { readonly pending: readonly object[] };
+  };
+  readonly overrides: {
+    readonly state: { readonly overrides: number; readonly checkedAt: number | undefined };
+  };
+  readonly usage: {
+    readonly state: { readonly pending: number; readonly oldestMs: number; readonly failures: number };
+  };
+  readonly mx: {
+    readonly answers: Iterable<readonly [outcome: string, count: number]>;
+    readonly lookups: Iterable<readonly [outcome: string, count: number]>;
+    readonly seconds: number;
+    readonly hits: number;
+    readonly state: { readonly underWay: number; readonly waiting: number; readonly cached: number };
+  };
+  readonly connections: {
+    readonly open: number | undefined;
+    readonly refused: number;
+    readonly most: number;
+  };
+  /** Problems of the admin API, by code. */
+  readonly adminProblems: Iterable<readonly [code: string, count: number]>;
+  /** The processes that answer, by their state. */
+  readonly workers: { readonly states: ReadonlyMap<string, number>; readonly restarts: number };
+  /** What the processes beside this one use, together. */
+  readonly processes: {
+    readonly cpuSeconds: number;
+    readonly residentBytes: number;
+  };
+  readonly now: () => number;
+  readonly startedAt: number;
+}
+
+type Sample<Label extends string> = readonly [labels: Readonly<Record<Label, string>>, value: number];
+
+/** An undefined value is not shown. */
+export type MetricReader<Label extends string = string> = (
+  source: MetricsSource,
+) => number | undefined | Iterable<Sample<Label>>;
+
+/** A value for each feed of the release; an undefined one is not shown. */
+function perFeed(read: (feed: FeedReport, now: number) => number | undefined): MetricReader<"feed"> {
+  return ({ releases, now }) =>
+    (releases.feeds ?? releases.current?.manifest.feeds ?? []).flatMap((feed): Sample<"feed">[] => {
+      const value = read(feed, now());
+      return value === undefined ? [] : [[{ feed: feed.id }, value]];
+    });
+}
+
+const seconds = (ms: number | undefined) => (ms === undefined ? undefined : ms / 1000);
+const flag = (is: boolean | undefined) => (is === true ? 1 : 0);
+
+type Readers = {
+  readonly [Name in MetricName as (typeof METRICS)[Name]["type"] extends "histogram"
+    ? never
+    : Name]: MetricReader<LabelsOf<Name>>;
+};
+
+export const READERS: Readers = {
+  inkling_http_requests_total: ({ counts }) =>
+    Array.from(counts.requestRows(true), ({ route, status, audience, count }) => [
+      { route, status, key: audience },
+      count,
+    ]),
+  inkling_lookups_total: ({ counts }) =>
+    Array.from(counts.lookupRows(true), ({ lookup, audience, kind, count }) => [
+      { lookup, key: audience, request: kind },
+      count,
+    ]),
+  inkling_problems_total: ({ counts }) =>
+    Array.from(counts.problemRows(), ([code, count]) => [{ code }, count]),
+  inkling_admin_problems_total: ({ adminProblems }) =>
+    Array.from(adminProblems, ([code, count]) => [{ code }, count]),
+  inkling_release_info: ({ releases: { current } }) =>
+    current === undefined ? [] : [[{ id: current.manifest.id, name: current.name }, 1]],
+  inkling_release_wanted_info: ({ releases: { wanted } }) =>
+    wanted === undefined ? [] : [[{ name: wanted.slice(0, 80) }, 1]],
+  inkling_release_age_seconds: ({ releases, now }) =>
+    releases.current && (now() - Date.parse(releases.current.manifest.created_at)) / 1000,
+  inkling_release_verified: ({ releases }) => flag(releases.isVerified),
+  inkling_release_refused: ({ releases }) => flag(releases.refused !== undefined),
+  inkling_release_held: ({ releases }) => flag(releases.held !== undefined),
+  inkling_build_failed: ({ releases }) => flag(releases.failedBuild !== undefined),
+  inkling_channel_version: ({ releases }) => releases.channel?.version ?? undefined,
+  inkling_channel_age_seconds: ({ releases: { channel }, now }) =>
+    channel?.followed_at ? Math.max(0, (now() - Date.parse(channel.followed_at)) / 1000) : undefined,
+  inkling_channel_refused: ({ releases: { channel } }) =>
+    channel?.fault ? [[{ fault: channel.fault.kind }, 1]] : [],
+  inkling_answer_missing: ({ releases }) =>
+    (releases.current?.manifest.missing ?? []).map((answer) => [{ answer }, 1]),
+  inkling_feed_age_seconds: perFeed(feedAgeSeconds),
+  inkling_feed_entries: perFeed(({ entries }) => entries),
+  inkling_feed_failed: perFeed(({ error }) => flag(error !== undefined)),
+  inkling_feed_failures: perFeed(({ failures = 0 }) => failures),
+  inkling_feed_stale: perFeed(({ stale }) => flag(stale)),
+  inkling_feed_expired: perFeed(({ state }) => flag(state === "expired")),
+  inkling_feed_pending: perFeed(({ pending }) => flag(pending !== undefined)),
+  inkling_feed_checked_timestamp_seconds: perFeed(({ checked_at }) =>
+    checked_at === undefined ? undefined : Date.parse(checked_at) / 1000,
+  ),
+  inkling_keys: ({ keyring }) => keyring.state.keys,
+  inkling_overrides: ({ overrides }) => overrides.state.overrides,
+  inkling_overrides_checked_timestamp_seconds: ({ overrides }) => seconds(overrides.state.checkedAt),
+  inkling_database_reachable: ({ keyring }) => flag(keyring.state.failures === 0),
+  inkling_keys_checked_timestamp_seconds: ({ keyring }) => seconds(keyring.state.checkedAt),
+  inkling_database_went_back: ({ guard }) => flag(guard.history.wentBack !== undefined),
+  inkling_revocations_unstored: ({ guard }) => guard.revocations.pending.length,
+  inkling_notices_listening: ({ notices }) =>
+    notices.state === "off" ? undefined : flag(notices.state === "listening"),
+  inkling_keys_stale: ({ keyring }) => flag(keyring.state.stale),
+  inkling_group_hosts: ({ leases }) => leases?.state.hosts,
+  inkling_group_away: ({ leases }) => (leases === undefined ? undefined : flag(leases.state.isAlone)),
+  inkling_group_silent_seconds: ({ leases }) => leases?.state.silentSeconds,
+  inkling_group_leases: ({ leases }) => leases?.state.leases,
+  inkling_group_exchange_failures: ({ leases }) => leases?.state.failures,
+  inkling_database_clock_offset_seconds: ({ leases }) => seconds(leases?.state.clockOffsetMs),
+  inkling_usage_pending: ({ usage }) => usage.state.pending,
+  inkling_usage_oldest_seconds: ({ usage }) => usage.state.oldestMs / 1000,
+  inkling_usage_flush_failures_total: ({ usage }) => usage.state.failures,
+  inkling_connections: ({ connections }) => connections.open,
+  inkling_connections_limit: ({ connections }) => connections.most,
+  inkling_connections_refused_total: ({ connections }) => connections.refused,
+  inkling_mx_checks_total: ({ mx }) => Array.from(mx.answers, ([outcome, count]) => [{ outcome }, count]),
+  inkling_mx_lookups_total: ({ mx }) => Array.from(mx.lookups, ([outcome, count]) => [{ outcome }, count]),
+  inkling_mx_lookup_seconds_total: ({ mx }) => mx.seconds,
+  inkling_mx_cache_hits_total: ({ mx }) => mx.hits,
+  inkling_mx_lookups_under_way: ({ mx }) => mx.state.underWay,
+  inkling_mx_lookups_waiting: ({ mx }) => mx.state.waiting,
+  inkling_mx_cache_entries: ({ mx }) => mx.state.cached,
+  inkling_workers: ({ workers }) => Array.from(workers.states, ([state, count]) => [{ state }, count]),
+  inkling_worker_restarts_total: ({ workers }) => workers.restarts,
+  inkling_build_info: ({ version, mode }) => [[{ version, mode }, 1]],
+  process_cpu_seconds_total: ({ processes }) => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1e6 + processes.cpuSeconds;
+  },
+  process_resident_memory_bytes: ({ processes }) => process.memoryUsage.rss() + processes.residentBytes,
+  process_start_time_seconds: ({ startedAt }) => seconds(startedAt),
+};

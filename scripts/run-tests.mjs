@@ -1,0 +1,248 @@
+// run-tests.mjs: what `npm test` runs: `bun test --parallel`, and beside it Biome, the types, and the packages on Node.
+//
+// out  failures as they happen; at the end each failure again with the command that runs its file, what was skipped, the sum
+// note Bun has no result for a file that cannot be loaded, that holds no test, or that was not run before the time was over:
+//      a file without a result is a failure
+// exit 1 on any failure, 2 for an unknown option and when a folder of the data tests is missing
+
+import { spawn } from "node:child_process";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { findBun } from "../packages/cli/bin/launch.mjs";
+import { binary, ROOT } from "./install.mjs";
+
+const OPTIONS = {
+  unit: { type: "boolean" },
+  data: { type: "boolean" },
+  full: { type: "boolean" },
+  jobs: { type: "string", default: String(Math.min(8, Math.max(2, availableParallelism()))) },
+  fuzz: { type: "string" },
+  timings: { type: "boolean" },
+};
+const USAGE = "usage: npm test -- [--unit | --data] [--full] [--jobs=N] [--fuzz=MINUTES] [--timings] [PATH…]";
+/** What `npm run test:data` needs, from the environment. */
+const DATA_FOLDERS = {
+  INKLING_MIRROR: "one file per feed, such as tor-bulk-exits.txt",
+  INKLING_VECTORS: "the conformance files, in maxmind-db/, opt-in/ and guards/",
+};
+const MINUTE_MS = 60_000;
+/** For one test: only a test that hangs takes as long, however slow the machine. */
+const TEST_MINUTES = 5;
+/** For all: a test that loops without a pause blocks its own timer. */
+const RUN_MINUTES = 75;
+const FULL_RUN_MINUTES = 600;
+/** The slowest files begin first. `npm test -- --timings` measures all files again. */
+const TIMINGS = "test/timings.json";
+const MESSAGE_LINES = 25;
+/** Sockets, processes and servers: `npm run test:unit` runs on machines that lack what they need. */
+const IO =
+  /\bBun\.(serve|listen|connect|spawn)|node:(net|http|child_process)|startServer|publisher\.testing|fake-server/;
+
+/**
+ * @param {{ root?: string, minutes?: number }} limits other ones for its tests
+ * @returns {Promise<number>} the exit code
+ */
+export async function runTests(args, { root = ROOT, minutes } = {}) {
+  let options, parts;
+  try {
+    ({ values: options, positionals: parts } = parseArgs({ args, options: OPTIONS, allowPositionals: true }));
+    if (options.unit && options.data) throw new Error("--unit and --data exclude each other");
+    for (const name of ["jobs", "fuzz"])
+      if (!/^\d+$/.test(options[name] ?? "1"))
+        throw new Error(`--${name} must be a whole number: it is "${options[name]}"`);
+    if (options.data) for (const variable of Object.keys(DATA_FOLDERS)) dataFolder(variable);
+  } catch (error) {
+    process.stderr.write(`inkling: ${error.message}\n${error.hint ?? USAGE}\n`);
+    return 2;
+  }
+  const temp = mkdtempSync(join(tmpdir(), "inkling-test-"));
+  chmodSync(temp, 0o711); // PostgreSQL runs as another user when the tests run as root
+  const results = { passed: 0, failures: [], skipped: [] };
+  const files = findTests(root, options, parts);
+  const all = !options.unit && !options.data && parts.length === 0;
+  await Promise.all([
+    files.length > 0 &&
+      runFiles(files, { ...options, root, minutes, temp, quiet: parts.length === 0 }, results),
+    all && runChecks(results),
+  ]);
+  try {
+    rmSync(temp, { recursive: true, force: true, maxRetries: 5 });
+  } catch (error) {
+    fail(results, "", "(clean-up)", `The temporary folder could not be removed: ${error.message}`);
+  }
+  if (results.passed + results.failures.length === 0)
+    fail(results, "", "(no test ran)", `No test file matches: ${parts.join(" ")}`);
+  process.stdout.write(report(results));
+  return results.failures.length > 0 ? 1 : 0;
+}
+
+const fail = (results, file, name, message) => results.failures.push({ file, name, message });
+
+/**
+ * Files named *.data.test.ts are those of `npm run test:data`: they read real feeds and other projects' files from folders
+ * that are not part of the repository.
+ */
+export function findTests(root, { unit = false, data = false }, parts) {
+  return ["bench", "packages", "test"]
+    .filter((folder) => existsSync(join(root, folder)))
+    .flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true }).map((path) => `${folder}/${path}`),
+    )
+    .map((path) => path.replaceAll("\\", "/"))
+    .filter((path) => path.endsWith(".test.ts") && !/\/(node_modules|dist|dist-test)\//.test(path))
+    .filter((path) => path.endsWith(".data.test.ts") === data)
+    .filter(
+      (path) => !unit || (path.startsWith("packages/") && !IO.test(readFileSync(join(root, path), "utf8"))),
+    )
+    .filter((path) => parts.length === 0 || parts.some((part) => path.includes(part)))
+    .sort();
+}
+
+/** @returns {string} the absolute path of a folder that exists */
+export function dataFolder(variable) {
+  const value = process.env[variable];
+  const found = value ? statSync(value, { throwIfNoEntry: false }) : undefined;
+  if (value && found?.isDirectory()) return resolve(value);
+  const problem = !value ? "it is not set" : `${value} ${found ? "is not a folder" : "does not exist"}`;
+  const message = `npm run test:data needs ${variable}, a folder with ${DATA_FOLDERS[variable]}: ${problem}`;
+  throw Object.assign(new Error(message), { hint: 'hint: CONTRIBUTING.md, "Test data", has an example' });
+}
+
+async function runFiles(files, options, results) {
+  const { data, full, fuzz, jobs, root, temp, timings, quiet } = options;
+  const minutes =
+    options.minutes ?? (full ? FULL_RUN_MINUTES : RUN_MINUTES) + Number(fuzz ?? 0) * files.length;
+  const junit = join(temp, "junit.xml");
+  const args = ["test", `--parallel=${jobs}`, `--timeout=${TEST_MINUTES * MINUTE_MS}`];
+  args.push("--reporter=junit", `--reporter-outfile=${junit}`, ...(quiet ? ["--only-failures"] : []));
+  if (timings || existsSync(join(root, TIMINGS))) args.push(`--timings=${TIMINGS}`);
+  if (timings) args.push("--update-timings");
+  const env = { ...process.env, TMPDIR: temp };
+  if (full) env.INKLING_TEST_FULL = "1";
+  if (fuzz !== undefined) env.INKLING_FUZZ_MINUTES = fuzz;
+  // No other test gets them, so that it is the same with and without the folders.
+  for (const variable of Object.keys(DATA_FOLDERS))
+    if (data) env[variable] = dataFolder(variable);
+    else delete env[variable];
+  const paths = files.map((path) => `./${path}`);
+  const { problem } = await run([findBun(), ...args, ...paths], { cwd: root, env, minutes, show: true });
+  const from = results.failures.length;
+  const seen = readJunit(existsSync(junit) ? readFileSync(junit, "utf8") : "", results);
+  for (const file of files.filter((path) => !seen.has(path)))
+    fail(
+      results,
+      file,
+      "(the whole file)",
+      `No test of it ran: see above. bun test: ${problem ?? "no test"}`,
+    );
+  if (problem && results.failures.length === from) fail(results, "", "bun test", problem);
+}
+
+/** What must hold beside the tests. The contract is built first: on Node and in types the engine imports it built. */
+async function runChecks(results) {
+  const tsc = (...args) => [binary("tsc"), "-p", ...args];
+  const checks = [
+    ["biome check", [binary("biome"), "check", "."]],
+    ["contract builds for Node", tsc("packages/contract")],
+    ["types", tsc(".")],
+    ["types of the console", tsc("packages/console")],
+    ...["engine", "client"].flatMap((name) => {
+      const out = `packages/${name}/dist-test`; // as deep as src: a test finds files beside the repository from either
+      return [
+        [`${name} builds for Node`, tsc(`packages/${name}`, "--noEmit")],
+        [`${name} tests build for Node`, tsc(`packages/${name}/tsconfig.test.json`, "--outDir", out)],
+        [
+          `${name} tests on Node ${process.versions.node}`,
+          () => [process.execPath, "--test", ...builtTests(out)],
+        ],
+      ];
+    }),
+  ];
+  for (const [name, command] of checks) {
+    const { problem, output } = await run(typeof command === "function" ? command() : command, {
+      minutes: 15,
+    });
+    if (problem) fail(results, "", name, `${output.trim()}\n${problem}`);
+    else results.passed++;
+  }
+}
+
+const builtTests = (folder) =>
+  readdirSync(join(ROOT, folder), { recursive: true })
+    .filter((path) => path.endsWith(".test.js"))
+    .map((path) => join(folder, path));
+
+/** @returns {Promise<{ problem?: string, output: string }>} how it failed, in words */
+function run([command, ...args], { cwd = ROOT, env = process.env, minutes, show = false }) {
+  return new Promise((done) => {
+    const stdio = ["ignore", show ? "inherit" : "pipe", show ? "inherit" : "pipe"];
+    const child = spawn(command, args, { cwd, env, stdio, shell: process.platform === "win32" });
+    let output = "";
+    let late = false;
+    for (const stream of [child.stdout, child.stderr])
+      stream?.setEncoding("utf8").on("data", (text) => {
+        output += text;
+      });
+    // Bun then kills its tests with what they started, and still writes the results.
+    const timer = setTimeout(() => {
+      late = child.kill();
+    }, minutes * MINUTE_MS);
+    child.on("error", (error) => done({ problem: error.message, output }));
+    child.on("close", (code, signal) => {
+      clearTimeout(timer);
+      if (late) done({ problem: `stopped: it took longer than ${minutes} minutes`, output });
+      else if (code !== 0) done({ problem: signal ? `killed by ${signal}` : `exit code ${code}`, output });
+      else done({ output });
+    });
+  });
+}
+
+const TEST_CASE = /<testcase\b((?:[^>"]|"[^"]*")*?)(?:\/>|>([\s\S]*?)<\/testcase>)/g;
+const PROBLEM = /<(?:failure|error)\b((?:[^>"]|"[^"]*")*?)(?:\/>|>([\s\S]*?)<\/(?:failure|error)>)/;
+
+/** Adds what Bun's report holds to the results. @returns {Set<string>} the files of which it has a test */
+function readJunit(xml, results) {
+  const files = new Set();
+  for (const [, attributes, body = ""] of xml.matchAll(TEST_CASE)) {
+    const file = attribute(attributes, "file");
+    const name = [attribute(attributes, "classname"), attribute(attributes, "name")]
+      .filter(Boolean)
+      .join(" > ");
+    files.add(file);
+    const problem = PROBLEM.exec(body);
+    if (problem)
+      fail(results, file, name, unescapeXml(problem[2] ?? "").trim() || attribute(problem[1], "message"));
+    else if (body.includes("<skipped")) results.skipped.push(name);
+    else results.passed++;
+  }
+  return files;
+}
+
+const attribute = (text, name) => unescapeXml(new RegExp(`\\b${name}="([^"]*)"`).exec(text)?.[1] ?? "");
+
+function unescapeXml(text) {
+  const entities = { lt: "<", gt: ">", quot: '"', apos: "'", amp: "&" };
+  return text.replace(/&(?:#(\d+)|(lt|gt|quot|apos|amp));/g, (_, code, name) =>
+    code ? String.fromCodePoint(Number(code)) : entities[name],
+  );
+}
+
+/** The last line is what `.ci/run` reads. */
+function report({ passed, failures, skipped }) {
+  const lines = failures.flatMap(({ file, name, message }) => [
+    "",
+    `FAILED ${file ? `${file}: ` : ""}${name}`,
+    ...message
+      .split("\n")
+      .slice(0, MESSAGE_LINES)
+      .map((line) => `    ${line}`),
+    ...(file ? [`    run it alone: npm test -- ${file}`] : []),
+  ]);
+  if (skipped.length > 0) lines.push("", ...skipped.map((name) => `skipped: ${name}`.slice(0, 160)));
+  lines.push(
+    `${passed} passed, ${failures.length} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ""}`,
+  );
+  return `${lines.join("\n")}\n`;
+}

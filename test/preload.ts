@@ -1,0 +1,8 @@
+// preload.ts: loaded before each test file: the same random values in every run, as CONTRIBUTING.md says, and no folder left.
+
+import { afterAll } from "bun:test";
+import { configureGlobal } from "fast-check";
+import { removeTemporaryFolders } from "./temporary-folder.ts";
+
+configureGlobal({ seed: 20_261_122 });
+afterAll(removeTemporaryFolders); // after the file's own, which stop its servers
