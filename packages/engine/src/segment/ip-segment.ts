@@ -6,6 +6,7 @@
 
 import type { IpAddress, UnwrappedAddress } from "../address/ip.ts";
 import type { PackedAddresses } from "../address/packed.ts";
+import { asciiText } from "../email/ascii.ts";
 import { Answers } from "./answers.ts";
 import { EvidenceRecords } from "./evidence.ts";
 import { RANGE_SECTIONS, RangeTable } from "./ranges.ts";
@@ -122,9 +123,7 @@ export class IpSegment {
   }
 }
 
-const decoder = new TextDecoder();
-
-/** Countries by the number of their answer, each read from its JSON once. */
+/** Countries by the number of their answer, each read once from its JSON, whose codes are ASCII whatever its names are. */
 class RecordCountries {
   private readonly answers: Answers;
   /** Places in `codes`; 0: not read yet. */
@@ -142,7 +141,7 @@ class RecordCountries {
 
   private read(record: number): number {
     const answer = this.answers.at(record);
-    const place = answer && (JSON.parse(decoder.decode(answer)) as { country?: { iso_code?: string } });
+    const place = answer && (JSON.parse(asciiText(answer)) as { country?: { iso_code?: string } });
     const code = place?.country?.iso_code;
     const known = this.codes.indexOf(code, 1);
     const number = known < 0 ? this.codes.push(code) - 1 : known;
