@@ -1,5 +1,5 @@
 // The HTTP contract as a function of a request: a table by end point and status, then each header and each rule.
-// test/http.test.ts asks the same over a real socket, of a release built from real data.
+// test/contract.test.ts sends the same over a real socket, and compares every byte.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import {
