@@ -12,6 +12,7 @@ import { join } from "node:path";
 import { answerTables } from "./generators/answer-tables.ts";
 import { clientAnswers } from "./generators/client-answers.ts";
 import type { Generated, Generator } from "./generators/generated.ts";
+import { logEventTables } from "./generators/log-event-tables.ts";
 import { metricsTable } from "./generators/metrics-table.ts";
 import { operations } from "./generators/operations.ts";
 import { problems } from "./generators/problems.ts";
@@ -25,6 +26,7 @@ const GENERATORS: readonly Generator[] = [
   answerTables,
   clientAnswers,
   operations,
+  logEventTables,
   metricsTable,
   problems,
   pythonMembers,

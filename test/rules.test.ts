@@ -320,6 +320,19 @@ describe("docs match the code", () => {
     expect(named.filter((path) => !existsSync(join(ROOT, "packages", path)))).toEqual([]);
   });
 
+  /** Settings that no code names outside the rows. */
+  const unread = (names: readonly string[], all: readonly File[]) => {
+    const texts = all
+      .filter((file) => isCode(file) && !isTest(file) && packageOf(file.path) !== "contract")
+      .map(({ text }) => withoutComments(text));
+    return names.filter((name) => !texts.some((text) => new RegExp(`\\b${name}\\b`).test(text)));
+  };
+  test("every setting is read", () => expect(unread(SETTING_NAMES, files)).toEqual([]));
+  test("a setting that nobody reads is found", () =>
+    expect(
+      unread(["maxQueue"], [made("packages/server/src/x.ts", "settings.maxQueues // maxQueue")]),
+    ).toEqual(["maxQueue"]));
+
   const VARIABLES_OF_OTHERS = [
     "INKLING_CONFIG",
     "INKLING_VECTORS",

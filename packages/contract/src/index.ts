@@ -3,6 +3,7 @@
 
 export * from "./admin-operations.ts";
 export * from "./flags.ts";
+export * from "./log-events.ts";
 export * from "./members.ts";
 export * from "./metrics.ts";
 export {

@@ -299,6 +299,9 @@ export type SettingsOf<Reader extends SettingReader> = Pick<
   { [Name in SettingName]: Reader extends Rows[Name]["readBy"][number] ? Name : never }[SettingName]
 >;
 
+/** What a server is given. */
+export type ServerSettings = SettingsOf<"primary" | "worker">;
+
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 
 /** The row of a setting, without its precise type. */
@@ -308,8 +311,9 @@ export const settingsReadBy = (...readers: readonly SettingReader[]): SettingNam
   SETTING_NAMES.filter((name) => settingRow(name).readBy.some((reader) => readers.includes(reader)));
 
 /** What of the settings a process is given. */
-export function settingsOf<Reader extends SettingReader>(settings: Settings, reader: Reader) {
-  const entries = settingsReadBy(reader).map((name) => [name, settings[name]]);
+export function settingsOf<Reader extends SettingReader>(settings: SettingsOf<Reader>, reader: Reader) {
+  const all: Partial<Settings> = settings;
+  const entries = settingsReadBy(reader).map((name) => [name, all[name]]);
   return Object.fromEntries(entries) as SettingsOf<Reader>;
 }
 

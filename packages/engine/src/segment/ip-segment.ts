@@ -123,7 +123,7 @@ export class IpSegment {
   }
 }
 
-/** Countries by the number of their answer, each read once from its JSON, whose codes are ASCII whatever its names are. */
+/** Countries by the number of their answer, each read from its JSON once. */
 class RecordCountries {
   private readonly answers: Answers;
   /** Places in `codes`; 0: not read yet. */
@@ -139,6 +139,7 @@ class RecordCountries {
     return this.codes[this.places[record] || this.read(record)];
   }
 
+  /** Names that are not ASCII are misread; codes are ASCII. */
   private read(record: number): number {
     const answer = this.answers.at(record);
     const place = answer && (JSON.parse(asciiText(answer)) as { country?: { iso_code?: string } });

@@ -23,7 +23,7 @@ import { AdminProblem } from "../http/problems.ts";
 import type { Actor } from "../keys/actor.ts";
 import { StoreError } from "../store/error.ts";
 import { type HostEntry, withEntry } from "../store/waiting-entries.ts";
-import { type AdminContext, type DataActions, handler, text, time } from "./handler.ts";
+import { type AdminContext, type AdminHandlers, type DataActions, handler, text, time } from "./handler.ts";
 
 export const updateState = z
   .strictObject({
@@ -109,7 +109,7 @@ export const DATA_ACTION_HANDLERS = {
       return switchRelease(context, by, "release-unpinned", target, () => unpin(dataDir, verifier(context)));
     },
   }),
-};
+} satisfies AdminHandlers;
 
 function requireActions({ actions }: AdminContext): DataActions {
   if (actions !== undefined) return actions;

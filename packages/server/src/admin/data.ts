@@ -11,7 +11,7 @@ import { AdminProblem } from "../http/problems.ts";
 import * as answers from "../lookup/answer-schemas.ts";
 import { statusDocument } from "../lookup/status.ts";
 import { updateState } from "./data-actions.ts";
-import { type AdminContext, count, handler, text, time } from "./handler.ts";
+import { type AdminContext, type AdminHandlers, count, handler, text, time } from "./handler.ts";
 
 export const dataAnswer = z.strictObject({
   ...answers.status.omit({ feeds: true }).shape,
@@ -90,7 +90,7 @@ export const DATA_HANDLERS = {
     answer: changesAnswer,
     run: async (context, { id }) => ({ document: await releaseChanges(context, id) }),
   }),
-};
+} satisfies AdminHandlers;
 
 /** Manifests that are kept, newest first; unreadable ones are left out. */
 function keptManifests(dataDir: string): { readonly name: string; readonly manifest: Release }[] {

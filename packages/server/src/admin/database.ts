@@ -4,7 +4,7 @@
 
 import { z } from "zod";
 import { adoptCopies, onlyInCopies } from "../store/adopt-copies.ts";
-import { count, handler, text, time } from "./handler.ts";
+import { type AdminHandlers, count, handler, text, time } from "./handler.ts";
 
 export const databaseAnswer = z.strictObject({
   went_back: z
@@ -72,4 +72,4 @@ export const DATABASE_HANDLERS = {
       return { document: adopted };
     },
   }),
-};
+} satisfies AdminHandlers;

@@ -1,5 +1,6 @@
 // handler.ts: what the handler of an admin operation gets and returns, and parts that descriptions of bodies share.
 
+import type { AdminOperationId } from "@inkling/contract";
 import type { HostReport } from "@inkling/release-store";
 import { z } from "zod";
 import type { HostNames } from "../http/host-names.ts";
@@ -145,6 +146,9 @@ export interface BodyFormat<T> {
 
 // biome-ignore lint/suspicious/noExplicitAny: the type of query and body is known to the handler alone
 export type AdminHandler = Handler<any, any>;
+
+/** The handlers of some operations. */
+export type AdminHandlers = Readonly<Partial<Record<AdminOperationId, AdminHandler>>>;
 
 /** Ties the types that `run` gets to the schemas of query and body. */
 export function handler<Q extends Query = Record<never, never>, B = undefined>(

@@ -14,7 +14,17 @@ import { keyChangeBody, newKeyBody, parseKeyChange, parseNewKey } from "../keys/
 import { KEY_MODES } from "../keys/token.ts";
 import { StoreError } from "../store/error.ts";
 import { KEY_PAGES, type Store } from "../store/store.ts";
-import { type AdminContext, count, handler, nextCursor, pageQuery, rawBody, text, time } from "./handler.ts";
+import {
+  type AdminContext,
+  type AdminHandlers,
+  count,
+  handler,
+  nextCursor,
+  pageQuery,
+  rawBody,
+  text,
+  time,
+} from "./handler.ts";
 
 const DEFAULT_DAYS = 30;
 
@@ -204,7 +214,7 @@ export const KEY_HANDLERS = {
       return { document: await keyUsage(store, id, query, now()) };
     },
   }),
-};
+} satisfies AdminHandlers;
 
 /** A database that is busy may take it later still: revoking it again changes nothing. @throws StoreError AWAY */
 async function withinWait<T>(work: Promise<T>): Promise<T> {

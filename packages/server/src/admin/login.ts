@@ -12,7 +12,7 @@ import { hashToken, isWellFormedToken } from "../keys/token.ts";
 import { MAX_AUTHOR } from "../overrides/override.ts";
 import { isAdminToken } from "../store/admin-token.ts";
 import { oneLine } from "../text/fields.ts";
-import { type AdminContext, handler, text, time } from "./handler.ts";
+import { type AdminContext, type AdminHandlers, handler, text, time } from "./handler.ts";
 import { DEFAULT_ACTOR } from "./request.ts";
 import { CONSOLE_HEADER, SESSION_MS, type Session, sessionCookies, setCookie } from "./sessions.ts";
 
@@ -66,7 +66,7 @@ export const SESSION_HANDLERS = {
       return { document: { logged_out: true }, headers: { "Set-Cookie": setCookie(request, "", 0) } };
     },
   }),
-};
+} satisfies AdminHandlers;
 
 /** @returns the session, or undefined where the request carries the token itself */
 export async function admit(request: Request, context: AdminContext): Promise<Session | undefined> {

@@ -11,7 +11,7 @@ import { AdminProblem } from "../http/problems.ts";
 import * as answers from "../lookup/answer-schemas.ts";
 import { MOST_COUNTRIES, MOST_PREFIXES } from "../lookup/network-summary.ts";
 import { runInProcess } from "../releases/process.ts";
-import { type AdminContext, count, handler, text } from "./handler.ts";
+import { type AdminContext, type AdminHandlers, count, handler, text } from "./handler.ts";
 import type { LookUpAnswer, LookUpQuestion } from "./lookup-process.ts";
 import { overrideAnswer } from "./overrides.ts";
 
@@ -90,7 +90,7 @@ export const LOOKUP_HANDLERS = {
     answer: lookupAnswer,
     run: async (context, { body }) => ({ document: await lookUp(context, body.values) }),
   }),
-};
+} satisfies AdminHandlers;
 
 /** In a process of its own: one that is damaged on the disk may end the process that reads it, and this one goes on. */
 async function lookUp(

@@ -13,6 +13,7 @@ import { overrideJson } from "../overrides/record.ts";
 import { OVERRIDE_PAGES } from "../store/overrides.ts";
 import {
   type AdminContext,
+  type AdminHandlers,
   booleanQuery,
   count,
   handler,
@@ -116,7 +117,7 @@ export const OVERRIDE_HANDLERS = {
       return { document: overrideJson(override) };
     },
   }),
-};
+} satisfies AdminHandlers;
 
 function parseContext({ now }: AdminContext, author: string): OverrideContext {
   return { now: now(), author };

@@ -9,7 +9,7 @@ import { HOST_STATES, hostJson, listed, listHosts } from "../leases/hosts.ts";
 import { auditJson, isAuditCursor } from "../store/audit.ts";
 import { storeWaiting } from "../store/waiting-entries.ts";
 import { MINUTE_MS, type Minute, percentile } from "../telemetry/traffic.ts";
-import { count, handler, nextCursor, pageQuery, text, time } from "./handler.ts";
+import { type AdminHandlers, count, handler, nextCursor, pageQuery, text, time } from "./handler.ts";
 
 export const auditAnswer = z.strictObject({
   entries: z.array(
@@ -55,7 +55,7 @@ export const AUDIT_HANDLERS = {
       return { document: { entries: page.items.map(auditJson), next_cursor: page.next ?? null } };
     },
   }),
-};
+} satisfies AdminHandlers;
 
 const host = z.strictObject({
   id: text,
@@ -103,7 +103,7 @@ export const HOST_HANDLERS = {
       return { document: { shared, hosts: hosts.map(hostJson) } };
     },
   }),
-};
+} satisfies AdminHandlers;
 
 const counts = z.record(z.string(), count);
 const seconds = z.number().nullable();
@@ -162,7 +162,7 @@ export const TRAFFIC_HANDLERS = {
       return { document: { hours, step_minutes: step, series, total } };
     },
   }),
-};
+} satisfies AdminHandlers;
 
 function totals(minutes: readonly Minute[]) {
   const single = sumColumns(minutes.map(({ latency }) => latency.single));

@@ -3,41 +3,37 @@
 
 import { problem } from "../http/problems.ts";
 import { publicStatus, readiness, warnings } from "../lookup/status.ts";
-import { type ApiContext, type Handling, pathValue } from "./handler.ts";
+import { type ApiContext, type Handling, type Handlings, pathValue } from "./handler.ts";
 import type { Exchange, OpenDocument, OpenDocuments } from "./request-context.ts";
 import { JSON_TYPE, NO_STORE } from "./responses.ts";
 
 const PATH_NOT_FOUND = problem("PATH_NOT_FOUND");
 const START_PAGE = "/docs";
 
-export const STATUS: Handling = {
-  handle: (exchange, api) => api.responses.sendJson(exchange, 200, publicStatus(api, exchange.now)),
-};
-
-export const LIVENESS: Handling = {
-  handle: (exchange, { responses }) => responses.sendJson(exchange, 200, { status: "alive" }),
-};
-
-export const READINESS: Handling = {
-  handle: (exchange, api) => {
-    const reasons = readiness(api);
-    if (reasons.length > 0) return api.responses.sendJson(exchange, 503, { status: "not ready", reasons });
-    const known = warnings(api);
-    const document = { status: "ready", ...(known.length > 0 && { warnings: known }) };
-    return api.responses.sendJson(exchange, 200, document);
-  },
-};
-
-export const OPENAPI: Handling = {
-  handle: (exchange, api) => respond(exchange, api, (documents) => documents.openApi()),
-};
-
-export const PAGE: Handling = {
+const PAGE: Handling = {
   handle: (exchange, api, route) =>
     respond(exchange, api, (documents) => documents.docsPage(pathValue(exchange, route))),
 };
 
-export const ROOT: Handling = { handle: leadToReference };
+export const ABOUT_HANDLINGS = {
+  status: {
+    handle: (exchange, api) => api.responses.sendJson(exchange, 200, publicStatus(api, exchange.now)),
+  },
+  healthz: { handle: (exchange, { responses }) => responses.sendJson(exchange, 200, { status: "alive" }) },
+  readyz: { handle: sendReadiness },
+  openapi: { handle: (exchange, api) => respond(exchange, api, (documents) => documents.openApi()) },
+  docs: PAGE,
+  docs_file: PAGE,
+  root: { handle: leadToReference },
+} satisfies Handlings;
+
+function sendReadiness(exchange: Exchange, api: ApiContext): Response {
+  const reasons = readiness(api);
+  if (reasons.length > 0) return api.responses.sendJson(exchange, 503, { status: "not ready", reasons });
+  const known = warnings(api);
+  const document = { status: "ready", ...(known.length > 0 && { warnings: known }) };
+  return api.responses.sendJson(exchange, 200, document);
+}
 
 async function respond(
   exchange: Exchange,

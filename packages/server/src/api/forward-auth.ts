@@ -12,7 +12,7 @@ import { ADDRESS_FLAGS, bitsOf, bitsOfAnswer, bodyOf, dataMissing, unwrapIpv4 } 
 import { type Problem, problem } from "../http/problems.ts";
 import { problemOf } from "../lookup/failures.ts";
 import { type Pipeline, PLAIN, type Question, type Subject } from "../lookup/pipeline.ts";
-import type { ApiContext, Handling } from "./handler.ts";
+import type { ApiContext, Handlings } from "./handler.ts";
 import { deniedBits } from "./parameters.ts";
 import type { Exchange } from "./request-context.ts";
 import { hasLongBody, JSON_TYPE, NO_STORE } from "./responses.ts";
@@ -33,7 +33,7 @@ const FLAGS_TEXTS = Array.from({ length: 1 << ADDRESS_FLAGS.length }, (_, bits) 
 const RESERVED = "reserved";
 const UNKNOWN = "unknown";
 
-export const FORWARD_AUTH: Handling = { handle: judgeVisitor };
+export const FORWARD_AUTH_HANDLINGS = { forward_auth: { handle: judgeVisitor } } satisfies Handlings;
 
 function judgeVisitor(exchange: Exchange, api: ApiContext): Response {
   const { counts, pipeline, responses } = api;

@@ -1,6 +1,6 @@
 // handler.ts: what the handler of an operation gets, and how it reads the value of its path.
 
-import type { OperationRow } from "@inkling/contract";
+import type { OperationId, OperationRow } from "@inkling/contract";
 import type { BatchMemory } from "../batch/memory.ts";
 import { type Problem, problem } from "../http/problems.ts";
 import { decodeSegment, decodeText } from "../http/request-target.ts";
@@ -26,6 +26,9 @@ export interface Handling {
   /** Sends problems in a form of its own. */
   readonly sendProblem?: (exchange: Exchange, api: ApiContext, problem: Problem) => Response;
 }
+
+/** The handlers of some operations. */
+export type Handlings = Readonly<Partial<Record<OperationId, Handling>>>;
 
 /** An operation with its handler, as the request path reads it. */
 export interface Route extends KeyRule {

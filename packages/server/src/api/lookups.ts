@@ -13,24 +13,37 @@ import {
 import { callerEtag, overriddenEtag } from "../http/etag.ts";
 import { type Answer, isLookup, type Subject, WANTS } from "../lookup/pipeline.ts";
 import { SANDBOX_VERSION } from "../lookup/sandbox.ts";
-import { type ApiContext, type Handling, type Route, readPathText, readPathValue } from "./handler.ts";
+import {
+  type ApiContext,
+  type Handling,
+  type Handlings,
+  type Route,
+  readPathText,
+  readPathValue,
+} from "./handler.ts";
 import type { Exchange } from "./request-context.ts";
 import { IP_CACHE, JSON_TYPE, NO_STORE } from "./responses.ts";
 
 const SANDBOX_ETAG = `"${SANDBOX_VERSION}"`;
 
 /** The location or reputation of one IP address. */
-export const addressHandling = (lookup: IpLookup): Handling => ({
+const address = (lookup: IpLookup): Handling => ({
   handle: (exchange, api, route) => answerAddress(exchange, api, lookup, route),
 });
 
-/** The verdict on one email address. */
-export const EMAIL_HANDLING: Handling = { handle: answerEmail };
-
 /** Many values in one request; batch/batch.ts does the work. */
-export const batchHandling = (lookup: Lookup): Handling => ({
+const batch = (lookup: Lookup): Handling => ({
   handle: (exchange, api) => answerValues(exchange, api, lookup),
 });
+
+export const LOOKUP_HANDLINGS = {
+  geolocate: address("geolocate"),
+  reputation: address("reputation"),
+  email: { handle: answerEmail },
+  geolocate_batch: batch("geolocate"),
+  reputation_batch: batch("reputation"),
+  email_batch: batch("email"),
+} satisfies Handlings;
 
 function answerAddress(exchange: Exchange, api: ApiContext, lookup: IpLookup, route: Route): Response {
   const { pipeline, responses } = api;

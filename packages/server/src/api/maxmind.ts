@@ -7,7 +7,7 @@
 import { bodyOf, type GeolocateAnswer, geoip2City, geoip2Country, geoip2Traits } from "@inkling/engine";
 import { type Problem, type ProblemCode, problem } from "../http/problems.ts";
 import { isLookup, WANTS } from "../lookup/pipeline.ts";
-import { type ApiContext, type Handling, type Route, readPathValue } from "./handler.ts";
+import { type ApiContext, type Handling, type Handlings, type Route, readPathValue } from "./handler.ts";
 import type { Exchange } from "./request-context.ts";
 import { IP_CACHE, NO_STORE } from "./responses.ts";
 
@@ -16,10 +16,15 @@ type Service = "country" | "city";
 const typeOf = (what: Service | "error", version: string) =>
   `application/vnd.maxmind.com-${what}+json; charset=UTF-8; version=${version}`;
 
-export const maxmindHandling = (service: Service): Handling => ({
+const locate = (service: Service): Handling => ({
   handle: (exchange, api, route) => answerAddress(exchange, api, service, route),
   sendProblem,
 });
+
+export const MAXMIND_HANDLINGS = {
+  maxmind_country: locate("country"),
+  maxmind_city: locate("city"),
+} satisfies Handlings;
 
 /** Every path below /geoip/ that is not a service: MaxMind's SDKs read an error only in MaxMind's form. */
 const NO_SERVICE = problem(

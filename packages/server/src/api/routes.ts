@@ -8,30 +8,18 @@ import { OPERATION_IDS, OPERATIONS, type OperationId } from "@inkling/contract";
 import { problem } from "../http/problems.ts";
 import { PathTemplate, Router } from "../http/router.ts";
 import { slotOf } from "../telemetry/counts.ts";
-import { LIVENESS, OPENAPI, PAGE, READINESS, ROOT, STATUS } from "./about.ts";
-import { FORWARD_AUTH } from "./forward-auth.ts";
+import { ABOUT_HANDLINGS } from "./about.ts";
+import { FORWARD_AUTH_HANDLINGS } from "./forward-auth.ts";
 import type { Handling, Route } from "./handler.ts";
-import { addressHandling, batchHandling, EMAIL_HANDLING } from "./lookups.ts";
-import { MAXMIND_ROOT, maxmindHandling, NO_SERVICE_HANDLING } from "./maxmind.ts";
+import { LOOKUP_HANDLINGS } from "./lookups.ts";
+import { MAXMIND_HANDLINGS, MAXMIND_ROOT, NO_SERVICE_HANDLING } from "./maxmind.ts";
 import { Parameters } from "./parameters.ts";
 
 const HANDLINGS: Readonly<Record<OperationId, Handling>> = {
-  geolocate: addressHandling("geolocate"),
-  reputation: addressHandling("reputation"),
-  email: EMAIL_HANDLING,
-  geolocate_batch: batchHandling("geolocate"),
-  reputation_batch: batchHandling("reputation"),
-  email_batch: batchHandling("email"),
-  forward_auth: FORWARD_AUTH,
-  status: STATUS,
-  healthz: LIVENESS,
-  readyz: READINESS,
-  openapi: OPENAPI,
-  docs: PAGE,
-  docs_file: PAGE,
-  root: ROOT,
-  maxmind_country: maxmindHandling("country"),
-  maxmind_city: maxmindHandling("city"),
+  ...LOOKUP_HANDLINGS,
+  ...FORWARD_AUTH_HANDLINGS,
+  ...MAXMIND_HANDLINGS,
+  ...ABOUT_HANDLINGS,
 };
 
 function routeOf(id: OperationId): Route {

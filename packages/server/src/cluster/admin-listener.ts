@@ -3,7 +3,7 @@
 // err  StartError when its port cannot be had; an unexpected error becomes a 500, and its stack goes to the log
 
 import { hostname } from "node:os";
-import type { Settings } from "@inkling/contract";
+import type { ServerSettings } from "@inkling/contract";
 import { ADMIN_PATH, MAX_IMPORT_BYTES } from "@inkling/contract";
 import type { HostReport } from "@inkling/release-store";
 import type { AdminApp } from "../admin/app.ts";
@@ -74,7 +74,7 @@ export class AdminListener {
     return this.server.port!; // a TCP listener has one
   }
 
-  reload(settings: Settings): void {
+  reload(settings: ServerSettings): void {
     this.limit?.change(this.bounds(settings));
   }
 
@@ -97,7 +97,7 @@ export class AdminListener {
     });
   }
 
-  private bounds({ maxConnections, trustedProxies, workers }: Settings) {
+  private bounds({ maxConnections, trustedProxies, workers }: ServerSettings) {
     const mostBeside = workers === 1 ? mostConnections(maxConnections) : 0;
     return { most: MAX_CONNECTIONS, mostBeside, trustedProxies: networksOf(trustedProxies) };
   }

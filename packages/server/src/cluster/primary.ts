@@ -4,7 +4,7 @@
 // the database, follows releases and verifies new ones. Limits, quotas and counts lie in memory that all share, so they
 // are exact for the host and outlive any worker.
 
-import type { Settings } from "@inkling/contract";
+import type { ServerSettings } from "@inkling/contract";
 import { ADMIN_PROBLEM_CODES } from "@inkling/contract";
 import { makeFolder, messageOf } from "@inkling/release-store";
 import { mostConnections } from "../http/connections.ts";
@@ -65,7 +65,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
     ...(workers > 1 && { workers }),
   });
 
-  const logFewer = ({ maxConnections }: Settings) => {
+  const logFewer = ({ maxConnections }: ServerSettings) => {
     const most = mostConnections(maxConnections, workers);
     if (most === maxConnections) return;
     log.info("fewer-connections", { most, asked: maxConnections, why: "open files limit" });
@@ -138,7 +138,7 @@ function serveByWorkers(options: ServerOptions, log: Log): [CellMemory, Serving]
 }
 
 /** Hosts that share a database share their limits. */
-function cellKind({ databaseUrl }: Settings): CellKind {
+function cellKind({ databaseUrl }: ServerSettings): CellKind {
   return isSharedDatabase(databaseUrl) ? "leased" : "own";
 }
 

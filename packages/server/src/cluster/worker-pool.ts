@@ -4,7 +4,7 @@
 // err  listen throws StartError where a worker cannot start and another try would not help; all other ends are logged,
 //      with exit code or signal, and the worker is replaced
 
-import { type Settings, type SettingsOf, settingsOf } from "@inkling/contract";
+import { type ServerSettings, type SettingsOf, settingsOf } from "@inkling/contract";
 import { crashReport, messageOf as textOf } from "@inkling/release-store";
 import { processCommand } from "@inkling/release-store/program";
 import { StartError } from "../http/start-error.ts";
@@ -104,7 +104,7 @@ export class WorkerPool implements Serving {
   }
 
   /** One that starts meanwhile gets the new ones with its start. */
-  reload(settings: Settings): void {
+  reload(settings: ServerSettings): void {
     this.options = { ...this.options, ...settings };
     this.totals.maxConnections = settings.maxConnections;
     const message = { type: "settings", settings: this.workerSettings } as const;

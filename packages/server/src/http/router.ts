@@ -28,7 +28,8 @@ export class PathTemplate {
     if (!path.startsWith(prefix)) return false;
     const slash = path.indexOf("/", prefix.length);
     const end = slash < 0 ? path.length : slash;
-    if (end === prefix.length || path.length - end !== suffix.length || !path.endsWith(suffix)) return false;
+    if (end === prefix.length) return false;
+    if (slash < 0 ? suffix !== "" : path.slice(slash) !== suffix) return false;
     return pattern === undefined || pattern.test(path.slice(prefix.length, end));
   }
 

@@ -1,6 +1,6 @@
 // local-serving.ts: a server of one process: the primary answers requests itself.
 
-import type { Settings } from "@inkling/contract";
+import type { ServerSettings } from "@inkling/contract";
 import type { CellMemory } from "../limits/cell-memory.ts";
 import { MxCounts } from "../mx/counts.ts";
 import { Counts } from "../telemetry/counts.ts";
@@ -56,7 +56,7 @@ export class LocalServing implements Serving {
     keys.settle(keys.current.change, usage, Date.now());
   }
 
-  reload(settings: Settings): void {
+  reload(settings: ServerSettings): void {
     this.answering?.reload(settings);
   }
 

@@ -1,6 +1,6 @@
 // options.ts: what a server is started with, what its starter gets, and what changes while it runs.
 
-import type { Settings } from "@inkling/contract";
+import type { ServerSettings } from "@inkling/contract";
 import { type Mode, type Prefix, parsePrefix } from "@inkling/engine";
 import type { HostReport, Verification } from "@inkling/release-store";
 import type { DataActions } from "../admin/handler.ts";
@@ -9,7 +9,7 @@ import type { HostEntry } from "../store/waiting-entries.ts";
 import type { Log } from "../telemetry/log.ts";
 
 /** The settings, and what the starter adds to them. */
-export interface ServerOptions extends Settings {
+export interface ServerOptions extends ServerSettings {
   readonly mode: Mode;
   readonly version: string;
   /** Between two checks for changes of keys and overrides, in place of 1 s and 0.5 s. */
@@ -47,7 +47,7 @@ export interface RunningServer {
    */
   audited<T>(entry: HostEntry, change: () => Promise<T>): Promise<T>;
   /** The reloadable ones are in force for requests that begin from now on; connections stay open. */
-  reload(settings: Settings): Promise<void>;
+  reload(settings: ServerSettings): Promise<void>;
   /**
    * Reads what this server has not read yet of a release, which may become the current one then.
    * @throws ReleaseError when it is not sound

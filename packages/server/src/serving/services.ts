@@ -6,7 +6,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import type { Settings } from "@inkling/contract";
+import type { ServerSettings } from "@inkling/contract";
 import { DATA_FOLDER, messageOf, type NamedRelease, replaceFile, serverId } from "@inkling/release-store";
 import { StartError } from "../http/start-error.ts";
 import { KeyInputError } from "../keys/key.ts";
@@ -245,7 +245,7 @@ async function replaceLeases({ leases, keys }: Pick<Services, "leases" | "keys">
 /** Other limits of keys that have none of their own. */
 export async function changeDefaults(
   services: Pick<Services, "leases" | "keys">,
-  { rate, burst }: Pick<Settings, "rate" | "burst">,
+  { rate, burst }: Pick<ServerSettings, "rate" | "burst">,
 ): Promise<void> {
   if (services.leases === undefined) return;
   services.leases.defaults = { rate, burst };
@@ -283,7 +283,7 @@ function startLeases(
 }
 
 /** The same after a restart; another for each server, where several share a data folder. */
-function hostId({ dataDir, port }: Pick<Settings, "dataDir" | "port">): string {
+function hostId({ dataDir, port }: Pick<ServerSettings, "dataDir" | "port">): string {
   try {
     return `${serverId(dataDir)}@${hostname()}:${port}`;
   } catch {
@@ -312,7 +312,7 @@ function writeHosts(path: string, hosts: number, log: Log): void {
 
 /** Logs when usage can no longer be stored, and when it can again; after too long this server is not ready. */
 function watchUsage(
-  { maxUnstoredSeconds }: Pick<Settings, "maxUnstoredSeconds">,
+  { maxUnstoredSeconds }: Pick<ServerSettings, "maxUnstoredSeconds">,
   keyring: Keyring,
   { log, onChange }: ServiceParts,
 ): (state: UsageState) => void {

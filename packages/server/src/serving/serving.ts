@@ -1,6 +1,6 @@
 // serving.ts: what answers requests, as the primary sees it: that process itself, or its workers.
 
-import type { Settings } from "@inkling/contract";
+import type { ServerSettings } from "@inkling/contract";
 import type { EpochMs } from "../keys/key.ts";
 import type { StatusSource } from "../lookup/status.ts";
 import type { MetricsSource } from "../telemetry/metric-readers.ts";
@@ -15,7 +15,7 @@ export interface Serving extends ServingNumbers {
   listen(services: Services): Promise<number>;
   /** The services have something new. Before `listen` there is nothing to do. */
   publish(change: Change): void;
-  reload(settings: Settings): void;
+  reload(settings: ServerSettings): void;
   /** Brings the numbers up to date, so that those of one scrape belong together. */
   refresh(): Promise<void>;
   /** Makes `/readyz` 503. Requests are answered until `stop`. */

@@ -59,8 +59,8 @@ describe("log", () => {
     ["access", ["info", "error"]],
   ] as const)("level %s", (level, expected) => {
     const { log, lines } = setUp(level);
-    log.info("a");
-    log.error("b");
+    log.info("listening");
+    log.error("no-release");
     expect(lines.map((line) => JSON.parse(line).level)).toEqual([...expected]);
     expect(log.hasAccess).toBe(level === "access");
   });

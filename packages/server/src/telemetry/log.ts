@@ -5,7 +5,7 @@
 // note A line has the route's template, never the value, the query, a key's token or an email address.
 //      Access lines are buffered for up to 200 ms: one write for many requests. Other lines are written at once.
 
-import type { LogLevel } from "@inkling/contract";
+import type { LogEvent, LogLevel } from "@inkling/contract";
 
 interface LogOptions {
   readonly level: LogLevel;
@@ -56,11 +56,11 @@ export class Log {
     else this.timer ??= setTimeout(() => this.flush(), FLUSH_MS);
   }
 
-  info(event: string, fields: Readonly<Record<string, unknown>> = {}): void {
+  info(event: LogEvent<"info">, fields: Readonly<Record<string, unknown>> = {}): void {
     if (this.level !== "error") this.line("info", event, fields);
   }
 
-  error(event: string, fields: Readonly<Record<string, unknown>> = {}): void {
+  error(event: LogEvent<"error">, fields: Readonly<Record<string, unknown>> = {}): void {
     this.line("error", event, fields);
   }
 
@@ -69,7 +69,7 @@ export class Log {
    * @param secrets texts of the request that must not appear, such as its value
    */
   crash(
-    event: string,
+    event: LogEvent<"error">,
     error: unknown,
     secrets: readonly string[],
     fields: Readonly<Record<string, unknown>> = {},
