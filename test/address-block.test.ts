@@ -43,7 +43,7 @@ const SOURCES: readonly [name: string, source: AnswerSource][] = [
 
 test.each(SOURCES)("%s: the outcomes are those of one address at a time", (_, source) => {
   const single = new Answerer();
-  const block = new AddressBlock(new Answerer());
+  const block = new AddressBlock();
   const kinds = new Set<string>();
   for (const lookup of ["geolocate", "reputation"] as const) {
     for (const count of [0, 1, 63, 64, 65, 127, 128, 129, 1_000]) {
@@ -51,7 +51,7 @@ test.each(SOURCES)("%s: the outcomes are those of one address at a time", (_, so
       const wanted = texts.map(
         (text) => single.readAddress(text) ?? single.answerAddress(lookup, single.address, source),
       );
-      const found = block.answerAll(lookup, texts, source);
+      const found = block.answerAll(single, lookup, texts, source);
       expect(found).toEqual(wanted);
       for (const outcome of found)
         kinds.add(

@@ -23,7 +23,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   client: [],
   console: ["contract"],
   local: ["contract", "engine", "release-store", "client"],
-  bulk: ["contract", "engine", "release-store", "client"],
+  bulk: ["contract", "engine", "release-store"],
   cli: ["contract", "engine", "release-store", "compiler", "server", "bulk", "console"],
 };
 

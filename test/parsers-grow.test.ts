@@ -10,8 +10,7 @@ import { type Prefix, parsePrefix } from "@inkling/engine";
 import { blocks } from "../packages/bulk/src/enrich/blocks.ts";
 import { lineReader } from "../packages/bulk/src/enrich/logs.ts";
 import { planFor } from "../packages/bulk/src/enrich/plan.ts";
-import { Row } from "../packages/bulk/src/enrich/row.ts";
-import { rowReader, splitRow } from "../packages/bulk/src/enrich/rows.ts";
+import { Row, rowReader, splitRow } from "../packages/bulk/src/enrich/rows.ts";
 import { valuesIn } from "../packages/bulk/src/values.ts";
 import { EXTENSIONS, type Format } from "../packages/compiler/src/catalog/feed.ts";
 import { unpack } from "../packages/compiler/src/fetch/unpack.ts";
@@ -148,57 +147,33 @@ test.each(DOCUMENTS)("%s of rows %s", async (format, row, open, close) => {
   await requireLinear(row, json(row, open, close), share(1_000_000, 200_000), parserOf(format)!);
 });
 
-test.each(["csv", "tsv", "ndjson", "w3c", "text"] as const)(
-  "rows of %s that are enriched",
-  async (format) => {
-    const layout = {
-      format,
-      ip: format === "ndjson" ? "a" : 1,
-      email: format === "ndjson" ? "b" : 2,
-      delimiter: ",",
-      width: 3,
-    };
-    const reader = rowReader(layout);
-    const readAll = (bytes: Uint8Array) => {
-      const row = new Row();
-      for (let at = 0; at < bytes.length; ) at = reader.next(bytes, at, row);
-    };
-    for (const [name, make] of hostile(0)) await requireLinear(name, make, 60_000, readAll);
-  },
-);
+test.each(["csv", "tsv", "ndjson", "w3c"] as const)("rows of %s that are enriched", async (format) => {
+  const layout = {
+    format,
+    ip: format === "ndjson" ? "a" : 1,
+    email: format === "ndjson" ? "b" : 2,
+    delimiter: ",",
+    width: 3,
+  };
+  const reader = rowReader(layout);
+  const readAll = (bytes: Uint8Array) => {
+    const row = new Row();
+    for (let at = 0; at < bytes.length; ) at = reader.next(bytes, at, row);
+  };
+  for (const [name, make] of hostile(0)) await requireLinear(name, make, 60_000, readAll);
+});
 
 const TIME = "[22/Nov/2026:10:00:00 +0000]";
-const SSHD_LINE = "Nov 22 10:00:00 web sshd[7]: ";
-test.each<[format: "vhost" | "combined" | "alb" | "haproxy" | "syslog", start: string]>([
-  ["vhost", "a.example 1.2.3.4 - a"],
+test.each<[format: "combined" | "alb" | "haproxy", start: string]>([
   ["combined", "1.2.3.4 - a"],
   ["combined", `1.2.3.4 - - ${TIME} "`],
   ["combined", `1.2.3.4 - - ${TIME} "GET /" 200 5 "`],
   ["alb", "h2 2026-11-22T10:00:00Z app/a/1 "],
   ["haproxy", ""],
   ["haproxy", "1.2.3.4:5 [2"],
-  ["syslog", SSHD_LINE],
-  ["syslog", `${SSHD_LINE}Failed password for `],
-  ["syslog", `${SSHD_LINE}Connection closed by 1.2.3.4`],
-  ["syslog", `${SSHD_LINE}Invalid user a from `],
-  ["syslog", `${SSHD_LINE}pam_unix(sshd:auth): `],
-  ["syslog", "<1>1 - host app - - ["],
 ])("lines of %s that begin with %p", async (format, start) => {
-  const read = lineReader({ format, ip: "client" });
-  const patterns = [
-    " ",
-    '"',
-    '\\"',
-    "\\",
-    ' [1] "',
-    " [",
-    "a ",
-    ":1",
-    ":1 ",
-    " 1.2.3.4 port 1",
-    "; logname=",
-    '[a="b"]',
-  ];
+  const read = lineReader(format);
+  const patterns = [" ", '"', '\\"', "\\", ' [1] "', " [", "a ", ":1", ":1 ", " 1.2.3.4 port 1"];
   for (const pattern of patterns)
     await requireLinear(pattern, (size) => start + pattern.repeat(size / pattern.length), 15_000, read);
 });

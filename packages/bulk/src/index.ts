@@ -3,11 +3,10 @@
 export { decode, type Encoding } from "./decode.ts";
 export { lastRowEndOfHead } from "./enrich/blocks.ts";
 export { enrich, SMALL_BYTES } from "./enrich/enrich.ts";
+export { type Tally, unparsable } from "./enrich/enricher.ts";
 export { type EnrichOptions, type Plan, planFor } from "./enrich/plan.ts";
 export { OwnThread, type Pool, Threads } from "./enrich/pool.ts";
-export { checkRemote, type Estimate, type Remote, RemotePool, remoteStatus } from "./enrich/remote.ts";
 export { FORMAT_NAMES } from "./enrich/rows.ts";
-export { type Tally, unparsable } from "./enrich/tally.ts";
 export type { Start } from "./enrich/worker.ts";
 export { BulkError, Interrupted, unlessAborted } from "./errors.ts";
 export { textOf, writeExport } from "./export/export.ts";

@@ -53,8 +53,8 @@ export interface OperationRow {
   readonly problems: readonly ProblemCode[];
   /** Headers of problems, beside each problem's own. */
   readonly problemHeaders?: readonly string[];
-  /** In the table of docs/api.md. An operation without it is none of the API's, and in no document. */
-  readonly docs?: string;
+  /** In the table of docs/api.md. Undefined: it is none of the API's operations, and in no document. */
+  readonly docs: string | undefined;
 }
 
 export const OPERATION_TAGS = {
@@ -300,6 +300,7 @@ const ROWS = {
     summary: "Leads browsers to the reference",
     description: "For programs there is nothing.",
     answers: {},
+    docs: undefined,
   },
   maxmind_country: {
     ...MAXMIND,

@@ -86,7 +86,7 @@ export async function createLocal<P extends OnUnavailable = "throw">(
 export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
   readonly #options: ReadLocalOptions<P>;
   readonly #answerer = new Answerer();
-  readonly #block = new AddressBlock(this.#answerer);
+  readonly #block = new AddressBlock();
   #releases: Releases | undefined;
   #source: Source | undefined;
   #ages: ReturnType<typeof setInterval> | undefined;
@@ -240,14 +240,12 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
     if (lookup === "email" || include !== 0)
       return values.map((value) => this.#outcome(lookup, value, answers, include));
     for (const value of values) if (typeof value !== "string") requireText(value);
-    return this.#block.answerAll(lookup, values, answers);
+    return this.#block.answerAll(this.#answerer, lookup, values, answers);
   }
 
   #outcome(lookup: Lookup, value: string, answers: AnswerSource, include: number): Outcome {
     if (typeof value !== "string") requireText(value);
-    const answerer = this.#answerer;
-    if (lookup === "email") return answerer.answerEmail(value, answers, include !== 0);
-    return answerer.readAddress(value) ?? answerer.answerAddress(lookup, answerer.address, answers, include);
+    return this.#answerer.answer(lookup, value, answers, include);
   }
 
   #use(): Source {

@@ -16,7 +16,6 @@ const GOOD = [
   '{"ip":"81.2.69.142","n":1}\n{"ip":"8.8.8.8"}\n',
   LOG.repeat(3),
   "#Fields: date c-ip x\n2026-11-22\t81.2.69.142\t-\n",
-  "Nov 22 10:00:00 web sshd[7]: Failed password for root from 81.2.69.142 port 22 ssh2\n".repeat(3),
   '10.0.0.1:5 [22/Nov/2026:10:00:00.1] web app/1 0/0/1/2/3 200 5 - - ---- 1/1/1/1/0 0/0 "GET /"\n'.repeat(3),
 ];
 const NAMES = ["x.csv", "x.tsv", "x.ndjson", "x.log", "-"];

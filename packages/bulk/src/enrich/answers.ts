@@ -1,12 +1,9 @@
 // answers.ts: from an address or email address to the number of its tail; -1 where the API has no answer.
 //
-// Answers       reads the address that the lookups are for
-// LocalAnswers  answers from the release in this process; remote.ts from a server
-//
 // in   an open release, the overrides, the time
 //
 // The addresses of up to 64 rows are read, then found together, so that reads of memory overlap; then each row has its
-// tails in its turn.
+// columns in its turn.
 
 import {
   Answerer,
@@ -22,28 +19,50 @@ import {
   specialUse,
 } from "@inkling/engine";
 import { perTable, type Table } from "../members.ts";
+import type { AppendedColumns } from "./appended-columns.ts";
 import { addressIn } from "./cells.ts";
-import { textOf } from "./row.ts";
-import type { Tails } from "./tails.ts";
+import { textOf } from "./rows.ts";
 
 const decoder = new TextDecoder();
 const NO_FLAGS = REPUTATION_ANSWERS[0]!;
 
-export abstract class Answers {
-  readonly tails: Readonly<Record<Table, Tails>>;
-  protected readonly engine = new Answerer();
-  protected readonly address = this.engine.address;
-
-  constructor(tails: Readonly<Record<Table, Tails>>) {
-    this.tails = tails;
-  }
-
+export class Answers {
+  readonly columns: Readonly<Record<Table, AppendedColumns>>;
+  private readonly engine = new Answerer();
+  private readonly address = this.engine.address;
   /** Public addresses of the rows that were added, and which of them a row has; -1: none. */
-  protected readonly block = new PackedAddresses();
+  private readonly block = new PackedAddresses();
   private readonly indexes = new Int8Array(BLOCK_ADDRESSES);
   private rows = 0;
   /** Of the row that was selected, in `block`. */
-  protected index = 0;
+  private index = 0;
+
+  private readonly release: LoadedRelease;
+  private readonly source: AnswerSource;
+  private readonly addsPrefix: boolean;
+  /** Of the block. */
+  private readonly records = perTable(() => new Uint32Array(BLOCK_ADDRESSES));
+  /** Tails by record of the geo segment, plus 2; 0: not made yet. With a Map a row takes 1.2 to 1.4 times as long. */
+  private readonly locations: Int32Array;
+  /** By record, and by the engine's body: most email addresses have the same one. */
+  private readonly flags = new Map<number, number>();
+  /** By network where its text is added, otherwise by record. */
+  private readonly networks = new Map<number | string, number>();
+  private readonly emails = new WeakMap<Uint8Array, number>();
+
+  /** @param now epoch ms */
+  constructor(
+    release: LoadedRelease,
+    overrides: Overrides,
+    now: number,
+    columns: Readonly<Record<Table, AppendedColumns>>,
+  ) {
+    this.columns = columns;
+    this.release = release;
+    this.source = { release, overrides, now, mode: "up" };
+    this.locations = new Int32Array(release.geo?.answers.count ?? 0);
+    this.addsPrefix = columns.network.adds("network_prefix");
+  }
 
   /** Adds the address in a cell as that of the next row: of BLOCK_ADDRESSES at most. */
   addBytes(bytes: Uint8Array, start: number, end: number): void {
@@ -70,8 +89,6 @@ export abstract class Answers {
     this.block.length = 0;
   }
 
-  protected find(): void {}
-
   /** The next lookups are for a row of the block. @returns whether it has a public address */
   select(row: number): boolean {
     this.index = this.indexes[row]!;
@@ -79,46 +96,12 @@ export abstract class Answers {
     return this.index >= 0;
   }
 
-  abstract geolocate(): number;
-  abstract reputation(): number;
-  abstract network(): number;
-  abstract email(text: string): number;
-}
-
-export class LocalAnswers extends Answers {
-  private readonly release: LoadedRelease;
-  private readonly source: AnswerSource;
-  private readonly addsPrefix: boolean;
-  /** Of the block. */
-  private readonly records = perTable(() => new Uint32Array(BLOCK_ADDRESSES));
-  /** Tails by record of the geo segment, plus 2; 0: not made yet. With a Map a row takes 1.2 to 1.4 times as long. */
-  private readonly locations: Int32Array;
-  /** By record, and by the engine's body: most email addresses have the same one. */
-  private readonly flags = new Map<number, number>();
-  /** By network where its text is added, otherwise by record. */
-  private readonly networks = new Map<number | string, number>();
-  private readonly emails = new WeakMap<Uint8Array, number>();
-
-  /** @param now epoch ms */
-  constructor(
-    release: LoadedRelease,
-    overrides: Overrides,
-    now: number,
-    tails: Readonly<Record<Table, Tails>>,
-  ) {
-    super(tails);
-    this.release = release;
-    this.source = { release, overrides, now, mode: "up" };
-    this.locations = new Int32Array(release.geo?.answers.count ?? 0);
-    this.addsPrefix = tails.network.adds("network_prefix");
-  }
-
-  protected override find(): void {
-    const { block, records, tails } = this;
+  private find(): void {
+    const { block, records, columns } = this;
     const { geo, reputation, network } = this.release;
-    if (tails.geolocate.isWanted) geo?.recordBlock(block, records.geolocate);
-    if (tails.reputation.isWanted) reputation?.recordBlock(block, records.reputation);
-    if (tails.network.isWanted) network?.recordBlock(block, records.network);
+    if (columns.geolocate.isWanted) geo?.recordBlock(block, records.geolocate);
+    if (columns.reputation.isWanted) reputation?.recordBlock(block, records.reputation);
+    if (columns.network.isWanted) network?.recordBlock(block, records.network);
   }
 
   geolocate(): number {
@@ -129,7 +112,7 @@ export class LocalAnswers extends Answers {
     if (this.locations[record] === 0) {
       const answer = geo.answer(record);
       this.locations[record] =
-        2 + (answer === undefined ? -1 : this.tails.geolocate.make(decoder.decode(answer)));
+        2 + (answer === undefined ? -1 : this.columns.geolocate.make(decoder.decode(answer)));
     }
     return this.locations[record]! - 2;
   }
@@ -137,17 +120,17 @@ export class LocalAnswers extends Answers {
   reputation(): number {
     const { reputation } = this.release;
     if (reputation === undefined) return -1;
-    const { tails, source } = this;
+    const { columns, source } = this;
     if (source.overrides.compiledWith(source.release).covers(this.address)) {
       const answer = this.engine.answerAddress("reputation", this.address, source);
       if (answer instanceof ComposedAnswer && answer.overridden?.isChanged) {
-        return tails.reputation.numberOf(decoder.decode(answer.body));
+        return columns.reputation.numberOf(decoder.decode(answer.body));
       }
     }
     const record = this.records.reputation[this.index]!;
     let number = this.flags.get(record);
     if (number === undefined) {
-      number = tails.reputation.numberOf(decoder.decode(reputation.answer(record) ?? NO_FLAGS));
+      number = columns.reputation.numberOf(decoder.decode(reputation.answer(record) ?? NO_FLAGS));
       this.flags.set(record, number);
     }
     return number;
@@ -156,7 +139,7 @@ export class LocalAnswers extends Answers {
   network(): number {
     const { network } = this.release;
     if (network === undefined) return -1;
-    const { address, tails } = this;
+    const { address, columns } = this;
     const record = this.records.network[this.index]!;
     const prefix = this.addsPrefix ? networkText(address, network.networkBits(address)) : undefined;
     let number = this.networks.get(prefix ?? record);
@@ -165,7 +148,7 @@ export class LocalAnswers extends Answers {
       const text = facts && decoder.decode(facts);
       if (text === undefined) number = -1;
       else
-        number = tails.network.make(prefix === undefined ? text : `{"prefix":"${prefix}",${text.slice(1)}`);
+        number = columns.network.make(prefix === undefined ? text : `{"prefix":"${prefix}",${text.slice(1)}`);
       this.networks.set(prefix ?? record, number);
     }
     return number;
@@ -178,7 +161,7 @@ export class LocalAnswers extends Answers {
     const body = bodyOf(answer);
     let number = this.emails.get(body);
     if (number === undefined) {
-      number = this.tails.email.numberOf(decoder.decode(body));
+      number = this.columns.email.numberOf(decoder.decode(body));
       this.emails.set(body, number);
     }
     return number;

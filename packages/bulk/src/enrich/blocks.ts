@@ -7,8 +7,7 @@
 // cost two blocks of memory; a single row that is larger than a block is kept whole
 
 import { BulkError } from "../errors.ts";
-import { textOf } from "./row.ts";
-import { BOM, delimiterIn, hasBom, lastRowEnd } from "./rows.ts";
+import { BOM, delimiterIn, hasBom, lastRowEnd, textOf } from "./rows.ts";
 
 export const BLOCK_BYTES = 1 << 20;
 /** Longer rows end the work: documented in docs/enrich.md. */

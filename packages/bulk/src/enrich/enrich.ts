@@ -8,11 +8,10 @@
 
 import { BulkError, notAllRead, unlessAborted, untilStopped } from "../errors.ts";
 import { BLOCK_BYTES, blocks } from "./blocks.ts";
-import type { Enriched } from "./enricher.ts";
+import type { Enriched, Tally } from "./enricher.ts";
 import type { Plan } from "./plan.ts";
 import type { Pool } from "./pool.ts";
 import { W3C_FIELDS } from "./rows.ts";
-import type { Tally } from "./tally.ts";
 
 export interface EnrichHooks {
   readonly signal: AbortSignal;

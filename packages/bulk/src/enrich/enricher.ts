@@ -1,4 +1,4 @@
-// enricher.ts: a block of whole rows in, the same rows with the answers added out.
+// enricher.ts: a block of whole rows in, the same rows with the answers appended out; and the tally of a file.
 //
 // err  none: a row that cannot be read stays as it is, and is counted
 // cost one address a row, two lookups: bench/parts/enrich.ts
@@ -6,15 +6,82 @@
 import { BLOCK_ADDRESSES } from "@inkling/engine";
 import { Output } from "../output.ts";
 import type { Answers } from "./answers.ts";
+import { appendedHeader } from "./appended-columns.ts";
 import { emailIn } from "./cells.ts";
 import type { Plan } from "./plan.ts";
-import { Row, type RowReader, textOf } from "./row.ts";
-import { BOM, hasBom, rowReader, W3C_FIELDS } from "./rows.ts";
-import { headerTail } from "./tails.ts";
-import { bump, emptyTally, type Tally } from "./tally.ts";
+import { BOM, hasBom, Row, type RowReader, rowReader, textOf, W3C_FIELDS } from "./rows.ts";
 
 const COMMA = 0x2c;
 const SPACE = 0x20;
+
+export interface Tally {
+  /** Rows, header and blank lines apart. */
+  rows: number;
+  /** Rows that cannot be read: broken JSON, lines of another format. */
+  broken: number;
+  /** The first of them, a line number from 1 on. */
+  firstBroken: number | undefined;
+  /** Rows with another number of fields than the header. */
+  ragged: number;
+  /** Rows with a quote that never closes: each was read as one line. */
+  openQuotes: number;
+  /** Rows without an address, or email address, that can be looked up; counted where one is looked for. */
+  withoutIp: number;
+  withoutEmail: number;
+  /** Country code, "" = unknown -> rows. Empty without a summary; so are the next three. */
+  countries: Record<string, number>;
+  /** Flag -> rows that have it. */
+  flags: Record<string, number>;
+  /** Kind of network -> rows; empty also where networks are not added. */
+  kinds: Record<string, number>;
+  email: { valid: number; disposable: number };
+  /** That of the plan's `next`. */
+  next?: Tally | undefined;
+}
+
+export function emptyTally(): Tally {
+  return {
+    rows: 0,
+    broken: 0,
+    firstBroken: undefined,
+    ragged: 0,
+    openQuotes: 0,
+    withoutIp: 0,
+    withoutEmail: 0,
+    countries: {},
+    flags: {},
+    kinds: {},
+    email: { valid: 0, disposable: 0 },
+  };
+}
+
+/** Lines that cannot be parsed, and their share of all: 0 of an empty file. */
+export function unparsable({ rows, broken, openQuotes }: Tally): { lines: number; share: number } {
+  const lines = broken + openQuotes;
+  return { lines, share: lines === 0 ? 0 : lines / (rows + broken) };
+}
+
+export function addTally(into: Tally, more: Tally): void {
+  into.rows += more.rows;
+  into.broken += more.broken;
+  into.ragged += more.ragged;
+  into.openQuotes += more.openQuotes;
+  into.withoutIp += more.withoutIp;
+  into.withoutEmail += more.withoutEmail;
+  for (const [name, count] of Object.entries(more.countries)) bump(into.countries, name, count);
+  for (const [name, count] of Object.entries(more.flags)) bump(into.flags, name, count);
+  for (const [name, count] of Object.entries(more.kinds)) bump(into.kinds, name, count);
+  into.email.valid += more.email.valid;
+  into.email.disposable += more.email.disposable;
+  if (more.next !== undefined) {
+    into.next ??= emptyTally();
+    addTally(into.next, more.next);
+  }
+}
+
+function bump(counts: Record<string, number>, name: string, by: number): void {
+  counts[name] = (counts[name] ?? 0) + by;
+}
 
 /** What a block became. */
 export interface Enriched {
@@ -108,7 +175,7 @@ export class Enricher {
   tally(): Tally {
     const { total } = this;
     total.next = this.next?.tally();
-    const { geolocate, reputation, network, email } = this.answers.tails;
+    const { geolocate, reputation, network, email } = this.answers.columns;
     if (!geolocate.isCounted) return total;
     total.countries = {};
     total.flags = {};
@@ -153,7 +220,7 @@ export class Enricher {
       this.broken ??= this.lines - 1;
     }
     out.append(bytes, row.start, row.insert);
-    if (row.isDirective && isFieldsLine(bytes, row.start)) out.append(headerTail(this.plan));
+    if (row.isDirective && isFieldsLine(bytes, row.start)) out.append(appendedHeader(this.plan));
     out.append(bytes, row.insert, row.end);
   }
 
@@ -164,7 +231,7 @@ export class Enricher {
     let next = this.rows.next(bytes, from, row);
     while (!row.isReadable && next < bytes.length) next = this.rows.next(bytes, next, row);
     out.append(bytes, from, row.insert);
-    out.append(headerTail(this.plan));
+    out.append(appendedHeader(this.plan));
     out.append(bytes, row.insert, row.end);
     return next;
   }
@@ -173,7 +240,7 @@ export class Enricher {
     const { answers, out } = this;
     const isKnown = answers.select(index);
     if (!isKnown) this.total.withoutIp++;
-    const { geolocate, reputation, network } = answers.tails;
+    const { geolocate, reputation, network } = answers.columns;
     if (geolocate.isWanted) geolocate.append(isKnown ? answers.geolocate() : -1, out);
     if (reputation.isWanted) reputation.append(isKnown ? answers.reputation() : -1, out);
     if (network.isWanted) network.append(isKnown ? answers.network() : -1, out);
@@ -184,7 +251,7 @@ export class Enricher {
     const text = row.emailText ?? (row.emailStart < 0 ? "" : textOf(bytes, row.emailStart, row.emailEnd));
     const number = answers.email(emailIn(text));
     if (number < 0) this.total.withoutEmail++;
-    answers.tails.email.append(number, this.out);
+    answers.columns.email.append(number, this.out);
   }
 }
 

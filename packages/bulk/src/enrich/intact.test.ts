@@ -189,7 +189,7 @@ describe("rows that are too long", () => {
   test.each([
     ["csv", `n,ip\n"a\nb",81.2.69.1\n${long}",8.8.8.8\n`, 4, "if a quote in that line is never closed"],
     ["ndjson", `{"ip":"81.2.69.1"}\n{"ip":${long.replaceAll("\n", " ")}"}\n`, 2, "is this a file of rows?"],
-    ["text", `81.2.69.1\n\n${long.replaceAll("\n", " ")}`, 3, "is this a file of rows?"],
+    ["combined", `81.2.69.1\n\n${long.replaceAll("\n", " ")}`, 3, "is this a file of rows?"],
     ["csv", `${long}",ip\n81.2.69.1\n`, 1, "if a quote in that line is never closed"],
   ])("%s: the error names line and limit, and nothing is written", async (format, text, line, hint) => {
     for (const [name, content] of [
@@ -198,7 +198,7 @@ describe("rows that are too long", () => {
     ] as const) {
       const folder = mkdtempSync(join(temp, "too-long-"));
       const target = join(folder, "out");
-      const column = format === "text" ? [] : ["--ip-column", "ip"];
+      const column = format === "combined" ? [] : ["--ip-column", "ip"];
       const input = file(name, content);
       const { code, err } = await inkling("enrich", input, "--format", format, ...column, "--out", target);
       expect(err).toContain(`line ${line}: the row that begins there is longer than 64 MiB`);

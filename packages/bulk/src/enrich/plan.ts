@@ -8,9 +8,8 @@ import { REPUTATION_FLAGS } from "@inkling/contract";
 import { parseEmail } from "@inkling/engine";
 import { BulkError } from "../errors.ts";
 import { MEMBERS, type Member, namesMatching, perTable, TABLES, type Table } from "../members.ts";
-import { addressIn, emailIn } from "./cells.ts";
-import { fieldNames, type LineLayout, LOG_FORMATS, type LogName, recognize } from "./logs.ts";
-import { clientAmong, memberAt, objectOf, pathsOf, shareOf } from "./members-of.ts";
+import { addressIn, clientAmong, emailIn, memberAt, objectOf, pathsOf, shareOf } from "./cells.ts";
+import { CLIENT, fieldNames, LOG_FORMATS, type LogName, recognize } from "./logs.ts";
 import {
   delimiterIn,
   type FormatName,
@@ -66,7 +65,8 @@ export function planFor(head: string, name: string, options: EnrichOptions): Pla
   if (/^[\r\n]*$/.test(head)) return planOfNothing(name, options);
   const columns = [options.ipColumn ?? []].flat();
   if (columns.length > 1) return planOfSeveral(head, name, options, columns);
-  return onePlan(head, name, { ...options, ipColumn: columns[0] });
+  const own = { ...options, ipColumn: columns[0] };
+  return planOf(layoutOf(head, name, own), name, own);
 }
 
 /** A plan for each column of addresses, and one for email; what is added has the name of its column before it. */
@@ -86,12 +86,10 @@ function planOfSeveral(head: string, name: string, options: EnrichOptions, colum
     add: emailColumn === undefined ? add : add?.filter((member) => !isOnlyOfEmail(member)),
   };
   const plans = columns.map((ipColumn) => {
-    const { ipTitle = "" } = onePlan(head, name, { ...ofAddresses, ipColumn, prefix: ANY_PREFIX });
-    return onePlan(head, name, {
-      ...ofAddresses,
-      ipColumn,
-      prefix: `${prefix}${ipTitle.replaceAll(/[^\w.-]+/g, "_")}_`,
-    });
+    const own = { ...ofAddresses, ipColumn };
+    const layout = layoutOf(head, name, own);
+    const title = columnTitle(layout, layout.ip).replaceAll(/[^\w.-]+/g, "_");
+    return planOf(layout, name, { ...own, prefix: `${prefix}${title}_` });
   });
   const [{ format }] = plans as [Plan];
   if (format !== "csv" && format !== "tsv" && format !== "ndjson")
@@ -104,11 +102,13 @@ function planOfSeveral(head: string, name: string, options: EnrichOptions, colum
     throw usage(`--ip-column names one column twice: ${titles.join(", ")}`, "name each once");
   let title = `${format}, IP addresses in ${titles.join(" and ")}`;
   if (emailColumn !== undefined) {
-    const ofEmail = { ...options, ipColumn: undefined, network: false };
-    const email = onePlan(head, name, {
-      ...ofEmail,
+    const own = {
+      ...options,
+      ipColumn: undefined,
+      network: false,
       add: add?.filter((member) => member === "all" || isOfEmail(member)),
-    });
+    };
+    const email = planOf(layoutOf(head, name, own), name, own);
     plans.push(email);
     title += email.title.slice(format.length);
   }
@@ -122,17 +122,14 @@ function chained([first, ...rest]: readonly Plan[], wider = 0): Plan {
   return { ...first!, width: width && width + wider, next };
 }
 
-/** Of a plan whose names are not used. */
-const ANY_PREFIX = "\0";
-
 type OneColumn = EnrichOptions & { readonly ipColumn?: string | undefined };
 
-function onePlan(head: string, name: string, options: OneColumn): Plan {
-  const { format, ...columns } = layoutOf(head, name, options);
-  const lines = isTable(format) ? splitRows(head, columns.delimiter!, HEAD_ROWS) : linesOf(head);
-  const added = addedMembers(options, columns);
+/** What is added to a file of this layout. @throws BulkError */
+function planOf(layout: Layout, name: string, options: OneColumn): Plan {
+  const { lines, ...kept } = layout;
+  const added = addedMembers(options, layout);
   const { prefix = "" } = options;
-  const isThere = namesThere(format, lines, columns);
+  const isThere = namesThere(layout);
   const repeated = TABLES.flatMap((table) => added[table].map((name) => prefix + name)).filter(isThere);
   if (repeated.length > 0) {
     throw usage(
@@ -140,9 +137,8 @@ function onePlan(head: string, name: string, options: OneColumn): Plan {
       "take the file that it was made from, or add under other names: --prefix inkling_",
     );
   }
-  const layout = { format, ...columns };
-  const ipTitle = columns.ip === undefined ? undefined : columnTitle(layout, lines, columns.ip);
-  return { ...layout, added, prefix, title: titleOf(layout, lines), ipTitle };
+  const ipTitle = layout.ip === undefined ? undefined : columnTitle(layout, layout.ip);
+  return { ...kept, added, prefix, title: titleOf(layout), ipTitle };
 }
 
 const linesOf = (text: string) => text.split(/\r?\n/).filter((line) => line !== "");
@@ -151,25 +147,31 @@ const isTable = (format: RowFormat) => format === "csv" || format === "tsv";
 /** Nothing is looked up in a file without a row, and nothing is wrong with it: whoever enriches every night meets one. */
 function planOfNothing(name: string, { format, prefix = "" }: EnrichOptions): Plan {
   const named = format ?? endingOf(name) ?? "csv";
-  const isKept = named === "csv" || named === "tsv" || named === "ndjson";
   return {
     ...NO_COLUMNS,
-    format: isKept ? named : "text",
+    format: named === "tsv" || named === "ndjson" ? named : "csv",
     ip: undefined,
-    delimiter: named === "tsv" ? "\t" : named === "csv" ? "," : undefined,
+    delimiter: named === "tsv" ? "\t" : ",",
     added: perTable(() => []),
     prefix,
     title: "an empty file",
   };
 }
 
-type Layout = Omit<Plan, "added" | "prefix" | "title" | "ipTitle" | "next">;
-type Columns = Omit<Layout, "format">;
+type Columns = Omit<Plan, "format" | "added" | "prefix" | "title" | "ipTitle" | "next">;
+type FileLayout = Columns & { readonly format: RowFormat };
+/** A layout, and the first rows that it was found in. */
+type Layout = FileLayout & { readonly lines: readonly string[] };
 
 /** @throws BulkError */
 function layoutOf(head: string, name: string, options: OneColumn): Layout {
+  const layout = fileLayout(head, linesOf(head), name, options);
+  const { format, delimiter = "," } = layout;
+  return { ...layout, lines: isTable(format) ? splitRows(head, delimiter, HEAD_ROWS) : linesOf(head) };
+}
+
+function fileLayout(head: string, lines: readonly string[], name: string, options: OneColumn): FileLayout {
   const { format } = options;
-  const lines = linesOf(head);
   const [first = ""] = lines;
   switch (format ?? endingOf(name)) {
     case "csv":
@@ -178,15 +180,13 @@ function layoutOf(head: string, name: string, options: OneColumn): Layout {
       return { format: "tsv", ...columnsOf("tsv", head, options) };
     case "ndjson":
       return { format: "ndjson", ...membersOf(lines, options) };
-    case "text":
-      return { format: "text", ...logColumns(options) };
     case "w3c":
       return w3cLayout(lines, options);
     case "log":
     case undefined:
       break;
     default:
-      return lineLayout({ ...recognize(lines), format: format as LogName, ip: CLIENT }, options);
+      return lineLayout(format as LogName, options);
   }
   if (/^#(Version|Fields):/.test(first)) return w3cLayout(lines, options);
   if (/^\s*\{/.test(first)) return { format: "ndjson", ...membersOf(lines, options) };
@@ -197,13 +197,12 @@ function layoutOf(head: string, name: string, options: OneColumn): Layout {
   if (format === "log" || /\.log$/i.test(bareName(name)) || (isNoTable && !isColumn(lines)))
     throw usage(
       `${name === "-" ? "standard input" : name} is in no format that is known`,
-      `name one with --format; --format text takes the first public address in any line, whoever wrote it`,
+      "name one with --format, or write the addresses into a column of a CSV file first",
     );
   const table = row.includes("\t") ? "tsv" : "csv";
   return { format: table, ...columnsOf(table, head, options) };
 }
 
-const CLIENT = "client";
 /** One column, with a name that has a space in it. */
 const isColumn = (lines: readonly string[]) =>
   shareOf(lines.slice(1), (text) => isIp(text) || isEmail(text)) > 0.5;
@@ -217,33 +216,26 @@ function endingOf(name: string): "csv" | "tsv" | "ndjson" | undefined {
 }
 
 function columnTitle(
-  { format, hasHeader, delimiter }: Layout,
-  lines: readonly string[],
-  key: number | string,
-) {
+  { format, hasHeader, delimiter, lines }: Layout,
+  key: number | string | undefined,
+): string {
+  if (key === undefined) return "";
   if (typeof key === "string") return key;
-  if (format === "w3c") return fieldsOf(lines)[key];
-  return hasHeader ? splitRow(lines[0] ?? "", delimiter!)[key]?.trim() : `column ${key + 1}`;
+  const named =
+    format === "w3c"
+      ? fieldsOf(lines)
+      : hasHeader
+        ? splitRow(lines[0] ?? "", delimiter ?? ",").map((cell) => cell.trim())
+        : [];
+  return named[key] ?? `column ${key + 1}`;
 }
 
 /** The format and its columns, for people. */
-function titleOf(layout: Layout, lines: readonly string[]): string {
-  const { format, ip, email, programs } = layout;
-  const column = (key: number | string) => columnTitle(layout, lines, key);
-  const parts = [
-    format === "text"
-      ? "any text"
-      : format in LOG_FORMATS
-        ? `${format} (${LOG_FORMATS[format as LogName].title})`
-        : format,
-  ];
-  if (programs !== undefined)
-    parts.push(
-      ...Object.entries(programs).map(([name, { format, ip }]) => `${name}: ${format}, client in ${ip}`),
-    );
-  else if (format === "text") parts.push("the first public address of a line");
-  else if (ip !== undefined) parts.push(`IP addresses in ${column(ip)}`);
-  if (email !== undefined) parts.push(`email addresses in ${column(email)}`);
+function titleOf(layout: Layout): string {
+  const { format, ip, email } = layout;
+  const parts = [format in LOG_FORMATS ? `${format} (${LOG_FORMATS[format as LogName].title})` : format];
+  if (ip !== undefined) parts.push(`IP addresses in ${columnTitle(layout, ip)}`);
+  if (email !== undefined) parts.push(`email addresses in ${columnTitle(layout, email)}`);
   return parts.join(", ");
 }
 
@@ -261,11 +253,7 @@ function isAtMostEnds(name: string, lines: readonly string[]): boolean {
 }
 
 /** Whether rows have a value of this name already: few programs read two of one name. */
-function namesThere(
-  format: RowFormat,
-  lines: readonly string[],
-  columns: Columns,
-): (name: string) => boolean {
+function namesThere({ format, lines, hasHeader, delimiter }: Layout): (name: string) => boolean {
   const head = lines.slice(0, HEAD_ROWS);
   const hasColumns = isTable(format) || format === "w3c";
   if (!hasColumns && format !== "ndjson") return (name) => isAtMostEnds(name, head);
@@ -274,8 +262,8 @@ function namesThere(
       ? head.flatMap((line) => Object.keys(objectOf(line)))
       : format === "w3c"
         ? fieldsOf(lines)
-        : columns.hasHeader
-          ? splitRow(lines[0] ?? "", columns.delimiter!).map((cell) => cell.trim())
+        : hasHeader
+          ? splitRow(lines[0] ?? "", delimiter ?? ",").map((cell) => cell.trim())
           : [];
   const known = new Set(names);
   return (name) => known.has(name);
@@ -283,26 +271,11 @@ function namesThere(
 
 const NO_COLUMNS = { ip: 0, email: undefined, hasHeader: false, delimiter: undefined, width: undefined };
 
-function logColumns({ ipColumn, emailColumn }: OneColumn): Columns {
-  if ((ipColumn ?? emailColumn) !== undefined)
-    throw usage("text has no columns: the first public address of each line counts", "leave the column out");
-  return NO_COLUMNS;
-}
-
-function lineLayout(layout: LineLayout, { ipColumn, emailColumn }: OneColumn): Layout {
-  const { format, programs } = layout;
+function lineLayout(format: LogName, { ipColumn, emailColumn }: OneColumn): FileLayout {
   refuseEmail(emailColumn);
-  if (format === "syslog") {
-    if (ipColumn !== undefined)
-      throw usage(
-        "a syslog has no columns: the client is where its programs write it",
-        "leave --ip-column out",
-      );
-    return { ...NO_COLUMNS, format, ip: CLIENT, programs: programs ?? {} };
-  }
   const names = fieldNames(format);
-  const ip = ipColumn === undefined ? CLIENT : columnNamed(ipColumn, "--ip-column", names, true);
-  return { ...NO_COLUMNS, format, ip: typeof ip === "number" ? names[ip]! : ip };
+  const column = ipColumn === undefined ? undefined : columnNamed(ipColumn, "--ip-column", names, true);
+  return { ...NO_COLUMNS, format, ip: column === undefined ? CLIENT : names[column] };
 }
 
 function refuseEmail(emailColumn: string | undefined): void {
@@ -319,7 +292,7 @@ const fieldsOf = (lines: readonly string[]) =>
     .split(/\s+/) ?? [];
 
 /** CloudFront separates values by tabs, and IIS by spaces; both separate the names by spaces. */
-function w3cLayout(lines: readonly string[], { ipColumn, emailColumn }: OneColumn): Layout {
+function w3cLayout(lines: readonly string[], { ipColumn, emailColumn }: OneColumn): FileLayout {
   refuseEmail(emailColumn);
   const fieldsLine = lines.find((line) => line.startsWith(W3C_FIELDS))?.trimEnd();
   if (fieldsLine === undefined)

@@ -5,8 +5,7 @@
 // err  a thread that dies rejects its tasks, later ones too, with its reason
 
 import { threadModule } from "@inkling/release-store/program";
-import type { Enriched, Enricher } from "./enricher.ts";
-import { addTally, emptyTally, type Tally } from "./tally.ts";
+import { addTally, type Enriched, type Enricher, emptyTally, type Tally } from "./enricher.ts";
 import { makeEnricher, type Reply, type Start, type Task } from "./worker.ts";
 
 export interface Pool {

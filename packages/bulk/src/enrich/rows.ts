@@ -4,24 +4,23 @@
 // out  one Row after the other, in the same object
 // err  none: a row that cannot be read has neither address nor email address, and stays as it is
 // src  RFC 4180 (quoted fields, also over several lines), ndjson, W3C Extended Log File Format; other logs: logs.ts
-// cost csv, tsv, w3c and text: one pass over the bytes of a row, no allocation
+// cost csv, tsv and w3c: one pass over the bytes of a row, no allocation
 
-import { IpAddress as Address, type IpAddress, parseIpBytesInto, specialUse } from "@inkling/engine";
 import { trimmed } from "../values.ts";
-import { type LineLayout, LOG_NAMES, lineReader, MAX_LINE_BYTES, type ReadLine } from "./logs.ts";
-import { memberAt } from "./members-of.ts";
-import { clear, Row, type RowReader, takeLine, textOf } from "./row.ts";
+import { memberAt } from "./cells.ts";
+import { LOG_NAMES, type LogName, lineReader, MAX_LINE_BYTES, type ReadLine } from "./logs.ts";
 
 const LF = 0x0a;
 const CR = 0x0d;
+const SPACE = 0x20;
 const QUOTE = 0x22;
 const HASH = 0x23;
 
 /** Formats whose values are columns. */
 export type TableFormat = "csv" | "tsv";
-export type RowFormat = TableFormat | "ndjson" | "w3c" | "text" | LineLayout["format"];
+export type RowFormat = TableFormat | "ndjson" | "w3c" | LogName;
 /** `log`: one of the logs, whichever the first lines are. */
-export const FORMAT_NAMES = ["csv", "tsv", "ndjson", "log", ...LOG_NAMES, "w3c", "syslog", "text"] as const;
+export const FORMAT_NAMES = ["csv", "tsv", "ndjson", "log", ...LOG_NAMES, "w3c"] as const;
 export type FormatName = (typeof FORMAT_NAMES)[number];
 
 /** Begins the line that names the columns of a w3c log. */
@@ -40,16 +39,74 @@ export interface RowLayout {
   readonly delimiter: string | undefined;
   /** How many columns the header names. */
   readonly width: number | undefined;
-  readonly programs?: LineLayout["programs"];
+}
+
+/** Where things are in the block; a start of -1: not there. */
+export class Row {
+  start = 0;
+  /** Where what is added goes. */
+  insert = 0;
+  /** After the line's end. */
+  end = 0;
+  ipStart = -1;
+  ipEnd = -1;
+  emailStart = -1;
+  emailEnd = -1;
+  /** The value itself, if it was written with escapes; then there are no bytes. */
+  ipText: string | undefined = undefined;
+  emailText: string | undefined = undefined;
+  /** Is there anything before what is added? Only an empty object of JSON has nothing. */
+  isFirst = false;
+  /** Fields that it has (csv, tsv). */
+  columns = 0;
+  /** Does a quote open a field in it that never closes? Then it is a character like others. */
+  isOpenQuoted = false;
+  /** Is it a row at all? Blank lines, broken rows and directives stay as they are. */
+  isReadable = true;
+  /** Is it a line about the file (w3c)? */
+  isDirective = false;
+}
+
+export interface RowReader {
+  /** Reads the row that begins at `from`. @returns where the next one begins */
+  next(bytes: Uint8Array, from: number, row: Row): number;
+}
+
+function clear(row: Row, from: number): void {
+  row.start = from;
+  row.ipStart = -1;
+  row.ipEnd = -1;
+  row.emailStart = -1;
+  row.emailEnd = -1;
+  row.ipText = undefined;
+  row.emailText = undefined;
+  row.isFirst = false;
+  row.columns = 0;
+  row.isOpenQuoted = false;
+  row.isReadable = true;
+  row.isDirective = false;
+}
+
+/** Bytes as text. */
+export function textOf(bytes: Uint8Array, start: number, end: number): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString("utf8");
+}
+
+/** Clears the row and sets it to the line that begins at `from`. */
+function takeLine(bytes: Uint8Array, from: number, row: Row): void {
+  clear(row, from);
+  const lf = bytes.indexOf(LF, from);
+  const end = lf < 0 ? bytes.length : lf;
+  row.end = lf < 0 ? end : end + 1;
+  row.insert = end > from && bytes[end - 1] === CR ? end - 1 : end;
+  row.isReadable = row.insert > from;
 }
 
 export function rowReader(plan: RowLayout): RowReader {
   const { format, delimiter, ip, email } = plan;
   if (format === "ndjson") return new JsonRows(ip as string | undefined, email as string | undefined);
-  if (format === "text") return new TextRows();
   if (format === "w3c") return new W3cRows(delimiter!.charCodeAt(0), plan.width!, ip as number);
-  if (format !== "csv" && format !== "tsv")
-    return new LineRows(lineReader({ format, ip: ip as string, programs: plan.programs }));
+  if (format !== "csv" && format !== "tsv") return new LineRows(lineReader(format, ip as string));
   return new DelimitedRows(
     delimiter!.charCodeAt(0),
     (ip as number | undefined) ?? -1,
@@ -82,9 +139,20 @@ class DelimitedRows implements RowReader {
       while (c !== undefined && c !== delimiter && c !== LF) c = bytes[++at];
       let end = at;
       if (c !== delimiter && bytes[end - 1] === CR && end > start) end--;
-      if (column === ip) [row.ipStart, row.ipEnd, row.ipText] = field(bytes, start, end, isQuoted);
-      if (column === email)
-        [row.emailStart, row.emailEnd, row.emailText] = field(bytes, start, end, isQuoted);
+      if (column === ip) {
+        if (isQuoted) row.ipText = unquoted(bytes, start, end);
+        else {
+          row.ipStart = afterSpaces(bytes, start, end);
+          row.ipEnd = beforeSpaces(bytes, row.ipStart, end);
+        }
+      }
+      if (column === email) {
+        if (isQuoted) row.emailText = unquoted(bytes, start, end);
+        else {
+          row.emailStart = afterSpaces(bytes, start, end);
+          row.emailEnd = beforeSpaces(bytes, row.emailStart, end);
+        }
+      }
       if (c === delimiter) {
         at++;
         continue;
@@ -98,27 +166,23 @@ class DelimitedRows implements RowReader {
   }
 }
 
-type Field = [start: number, end: number, text: string | undefined];
-const plainField: Field = [-1, -1, undefined];
+/** The text inside the quotes, without white space around it. */
+function unquoted(bytes: Uint8Array, start: number, end: number): string {
+  const text = trimmed(textOf(bytes, start, end));
+  return trimmed(text.slice(1, text.endsWith('"') ? -1 : undefined).replaceAll('""', '"'));
+}
 
 /** White space around a value is not part of it. */
-function field(bytes: Uint8Array, start: number, end: number, isQuoted: boolean): Field {
-  let from = start;
-  let to = end;
-  if (isQuoted) {
-    const text = trimmed(textOf(bytes, start, end));
-    const inner = text.slice(1, text.endsWith('"') ? -1 : undefined).replaceAll('""', '"');
-    plainField[0] = -1;
-    plainField[1] = -1;
-    plainField[2] = trimmed(inner);
-    return plainField;
-  }
-  while (from < to && bytes[from] === 0x20) from++;
-  while (to > from && bytes[to - 1] === 0x20) to--;
-  plainField[0] = from;
-  plainField[1] = to;
-  plainField[2] = undefined;
-  return plainField;
+function afterSpaces(bytes: Uint8Array, from: number, to: number): number {
+  let at = from;
+  while (at < to && bytes[at] === SPACE) at++;
+  return at;
+}
+
+function beforeSpaces(bytes: Uint8Array, from: number, to: number): number {
+  let at = to;
+  while (at > from && bytes[at - 1] === SPACE) at--;
+  return at;
 }
 
 /** After the closing quote of the field that begins at `at`; -1 if the bytes hold none. */
@@ -181,8 +245,12 @@ export function splitRow(line: string, delimiter: string): string[] {
     const end = fieldEnd(bytes, from, parting);
     const isLast = bytes[end] !== parting;
     const stop = isLast && bytes[end - 1] === CR && end > from ? end - 1 : end;
-    const [start, to, text] = field(bytes, from, stop, isQuotedAt(bytes, from));
-    cells.push(text ?? textOf(bytes, start, to));
+    const start = afterSpaces(bytes, from, stop);
+    cells.push(
+      isQuotedAt(bytes, from)
+        ? unquoted(bytes, from, stop)
+        : textOf(bytes, start, beforeSpaces(bytes, start, stop)),
+    );
     if (isLast) return cells;
     from = end + 1;
   }
@@ -291,52 +359,6 @@ class W3cRows implements RowReader {
     return columns === this.width;
   }
 }
-
-/** Any text: the first public address in it, otherwise the first address. */
-class TextRows implements RowReader {
-  private readonly address: IpAddress = new Address();
-
-  next(bytes: Uint8Array, from: number, row: Row): number {
-    takeLine(bytes, from, row);
-    for (let at = from; at < row.insert; ) {
-      if (IS_ADDRESS[bytes[at]!] === 0) {
-        at++;
-        continue;
-      }
-      const start = at;
-      while (at < row.insert && IS_ADDRESS[bytes[at]!] === 1) at++;
-      if (this.take(bytes, start, at, row)) return row.end;
-    }
-    return row.end;
-  }
-
-  /** Notes an address. @returns whether the search is over */
-  private take(bytes: Uint8Array, start: number, end: number, row: Row): boolean {
-    const stop = addressEnd(bytes, start, end, this.address);
-    if (stop < 0) return false;
-    const isPublic = specialUse(this.address) === undefined;
-    if (isPublic || row.ipStart < 0) {
-      row.ipStart = start;
-      row.ipEnd = stop;
-    }
-    return isPublic;
-  }
-}
-
-/** Where the address that begins at `start` ends, a port after it left out; -1: there is none. */
-function addressEnd(bytes: Uint8Array, start: number, end: number, into: IpAddress): number {
-  if (end - start < 2) return -1;
-  if (parseIpBytesInto(bytes, start, end, into)) return end;
-  let colon = end - 1;
-  while (colon > start && bytes[colon] !== 0x3a) colon--; // lastIndexOf would go on to the start of the block
-  if (colon > start && parseIpBytesInto(bytes, start, colon, into)) return colon;
-  const dot = bytes[end - 1] === 0x2e ? end - 1 : -1; // a sentence's end
-  return dot > start && parseIpBytesInto(bytes, start, dot, into) ? dot : -1;
-}
-
-/** Characters that addresses are made of. */
-const IS_ADDRESS = new Uint8Array(256);
-for (const c of "0123456789abcdefABCDEF.:") IS_ADDRESS[c.charCodeAt(0)] = 1;
 
 /** The mark of UTF-8, which may come before the first row. */
 export const BOM = [0xef, 0xbb, 0xbf] as const;

@@ -5,11 +5,10 @@
 
 import { Overrides } from "@inkling/engine";
 import { openRelease, sha256Hex } from "@inkling/release-store";
-import { LocalAnswers } from "./answers.ts";
-import { type Enriched, type Enricher, enricherFor } from "./enricher.ts";
+import { Answers } from "./answers.ts";
+import { appendedColumnsFor } from "./appended-columns.ts";
+import { type Enriched, type Enricher, enricherFor, type Tally } from "./enricher.ts";
 import type { Plan } from "./plan.ts";
-import { tailsFor } from "./tails.ts";
-import type { Tally } from "./tally.ts";
 
 /** The first message to a thread; plain data. */
 export interface Start {
@@ -38,8 +37,8 @@ export function makeEnricher(start: Start): Enricher {
   const overrides = new Overrides(start.overrides, sha256Hex);
   const release = openRelease(start.dataDir, start.release);
   return enricherFor(start.plan, (plan) => {
-    const tails = tailsFor(plan, start.withSummary, start.unknown);
-    return new LocalAnswers(release, overrides, start.now, tails);
+    const columns = appendedColumnsFor(plan, start.withSummary, start.unknown);
+    return new Answers(release, overrides, start.now, columns);
   });
 }
 

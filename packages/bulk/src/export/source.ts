@@ -106,7 +106,7 @@ export class ExportSource {
 
   /** The value for an address with an override. */
   private overridden(address: UnwrappedAddress, answers: DistinctAnswers): number | undefined {
-    if (!this.overrides.hasAddresses) return undefined;
+    if (!this.overrides.covers(address)) return undefined;
     const answer = this.answerer.answerAddress("reputation", address, this.source);
     const isChanged = answer instanceof ComposedAnswer && answer.overridden?.isChanged;
     return isChanged ? answers.valueOf(decoder.decode(answer.body)) : undefined;

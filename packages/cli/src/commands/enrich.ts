@@ -1,9 +1,8 @@
-// enrich.ts: `inkling enrich FILE`: adds the answers for each row's addresses, from the release here or from a server.
+// enrich.ts: `inkling enrich FILE`: adds the answers for each row's addresses, from the release in the data folder.
 
 import { availableParallelism } from "node:os";
 import {
   BulkError,
-  checkRemote,
   type EnrichOptions,
   enrich,
   FORMAT_NAMES,
@@ -16,9 +15,6 @@ import {
   type Plan,
   type Pool,
   planFor,
-  type Remote,
-  RemotePool,
-  remoteStatus,
   SMALL_BYTES,
   type Start,
   type Table,
@@ -31,13 +27,13 @@ import { type Command, Option } from "commander";
 import { missingText, openAnswerData } from "../runtime/answer.ts";
 import { addAction, type Context } from "../runtime/command.ts";
 import { type Input, openInput, STDIN_OR_OUT } from "../runtime/input.ts";
-import { estimateText, printTally, tallyJson, unparsableText } from "../terminal/enrich-summary.ts";
+import { printTally, tallyJson, unparsableText } from "../terminal/enrich-summary.ts";
 import { CliError, EXIT, explainFileError, explainTargetError, Stopped } from "../terminal/errors.ts";
 import { RateLine } from "../terminal/progress.ts";
 import { attributions } from "../terminal/release-tables.ts";
 import { printAttributions, printable, standardOutput, warn } from "../terminal/terminal.ts";
 
-const SETTINGS = ["dataDir", "apiKey"] as const;
+const SETTINGS = ["dataDir"] as const;
 
 export function addEnrich(program: Command, context: Context): void {
   const command = program
@@ -62,10 +58,6 @@ export function addEnrich(program: Command, context: Context): void {
     )
     .option("--network", `also add whose network each address is: ${namesOf("network")}`)
     .option("--prefix <text>", "put this before the name of all that is added")
-    .option(
-      "--url <url>",
-      "look up at this server, with the key in INKLING_API_KEY (default: the release here, no server)",
-    )
     .option("--summary", "print a summary of the result; without --out nothing else is printed")
     .option("--json", "the summary as JSON")
     .option("--strict", "fail, without writing --out, if a line cannot be parsed")
@@ -75,15 +67,12 @@ export function addEnrich(program: Command, context: Context): void {
 Rows keep their order and their text; values are added at the end of each. A row without an address gets empty values, a
 row that cannot be read stays as it is, and is counted. Of a list of addresses in a cell the first public one counts.
 gzip, zstd and UTF-16 are recognized; --out is compressed if its name ends in .gz or .zst. A row may have up to 64 MiB.
-Your overrides apply. All cores are used, at constant memory. With --url it is the
-server's release and overrides, and each distinct address is one lookup of the key's rate and quota, whatever columns of
-the file it stands in; requests hold up to 1,000 values of all columns. Of several columns of IP addresses (csv, tsv,
-ndjson) each has the names of what is added with its own before them: src_ip_country_iso_code.
+Your overrides apply. All cores are used, at constant memory. If you name several columns of IP addresses (csv, tsv,
+ndjson), the name of each column stands before the names of what is added: src_ip_country_iso_code.
 
-Formats: csv, tsv, ndjson (Caddy and other JSON logs), common, combined, vhost (nginx, Apache), alb, elb (AWS load
-balancers), haproxy, w3c (CloudFront, IIS), syslog (journald: sshd, or one of these behind a time and a host). Fields that
-a request can set, such as X-Forwarded-For, are only read by name. text takes the first public address in any line,
-whoever wrote it.
+Formats: csv, tsv, ndjson (Caddy and other JSON logs), common, combined (nginx, Apache), alb (AWS Application Load
+Balancer), haproxy, w3c (CloudFront, IIS). Fields that a request can set, such as X-Forwarded-For, are only read by name.
+For any other text, \`inkling grep\` finds the addresses in it.
 
 Examples:
   inkling enrich visits.csv --out visits-with-places.csv
@@ -94,9 +83,7 @@ Examples:
   inkling enrich flows.csv --ip-column src_ip --ip-column dst_ip --network --out flows-with-networks.csv
   inkling enrich access.log --format combined --ip-field x_forwarded_for
   inkling enrich caddy.json --format ndjson --ip-field request.client_ip
-  journalctl -u ssh | inkling enrich - --summary --json
-  inkling enrich notes.txt --format text
-  INKLING_API_KEY=ink_live_… inkling enrich visits.csv --url https://inkling.example --out out.csv`,
+  inkling enrich - --format csv --summary --json < visits.csv`,
     );
   addAction(command, context, SETTINGS, async ({ settings, flags }, file: string) => {
     const target = flags.out === STDIN_OR_OUT ? undefined : flags.out;
@@ -110,7 +97,6 @@ Examples:
 }
 
 interface EnrichFlags extends EnrichOptions {
-  readonly url?: string;
   readonly summary?: boolean;
   readonly json?: boolean;
   readonly strict?: boolean;
@@ -132,12 +118,8 @@ async function enrichFile(
     throw new CliError("--json goes with --summary", "add --summary", EXIT.usage);
   const recognized = [...input.encodings, plan.title].join(", ");
   terminal.err(`${terminal.style.dim(`read as ${printable(recognized)}`)}\n`);
-  const source =
-    flags.url === undefined
-      ? await localSource(settings, plan, withSummary)
-      : await serverSource({ url: flags.url, key: keyOf(settings) }, plan, withSummary, input);
+  const source = await openSource(settings, plan, withSummary);
   for (const text of source.warnings) warn(terminal, printable(text));
-  if (source.estimate !== undefined) terminal.err(`${source.estimate}\n`);
   const isAccepted = (tally: Tally) => flags.strict !== true || unparsable(tally).lines === 0;
   const tally = await run(input, plan, source.pool, withSummary, target, isAccepted, context);
   if (flags.json) terminal.out(JSON.stringify(tallyJson(tally, plan), null, 2));
@@ -175,44 +157,8 @@ function notStrict(tally: Tally, target: string | undefined): CliError {
 interface Source {
   /** @param size of the file in bytes, where it is known */
   readonly pool: (size: number | undefined) => Pool;
-  /** What a long run will take. */
-  readonly estimate?: string | undefined;
   readonly warnings: readonly string[];
   readonly attributions: readonly string[];
-}
-
-function keyOf({ apiKey }: Settings): string {
-  if (apiKey !== undefined) return apiKey;
-  throw new CliError(
-    "--url needs a key of that server",
-    "put one into the environment: INKLING_API_KEY=ink_live_…",
-    EXIT.usage,
-  );
-}
-
-async function serverSource(
-  remote: Remote,
-  plan: Plan,
-  withSummary: boolean,
-  { head, size, encodings }: Input,
-): Promise<Source> {
-  checkRemote(remote);
-  const { missing, feeds, ...limits } = await remoteStatus(remote);
-  const pool = new RemotePool(plan, withSummary, remote, missing);
-  const isSizeKnown = size !== undefined && encodings.length === 0;
-  const estimate = isSizeKnown ? pool.estimate(Buffer.from(head), size) : undefined;
-  return {
-    pool: () => pool,
-    estimate: estimate && estimateText(estimate, limits),
-    warnings: [
-      ...missing.filter((flag) => plan.ip !== undefined || flag === "disposable").map(missingText),
-      ...networkWarning(
-        plan,
-        feeds.some(({ sets, state }) => sets === "network" && state === "loaded"),
-      ),
-    ],
-    attributions: attributions(feeds, attributedLookups(plan)),
-  };
 }
 
 /** Whose feeds are attributed; undefined = all. */
@@ -225,7 +171,7 @@ const commas = (text: string) => text.split(",").map((name) => name.trim());
 const namesOf = (table: Table) => MEMBERS[table].map(({ name }) => name).join(", ");
 const memberNames = () => (["geolocate", "reputation", "email"] as const).map(namesOf).join(", ");
 
-async function localSource(settings: Settings, plan: Plan, withSummary: boolean): Promise<Source> {
+async function openSource(settings: Settings, plan: Plan, withSummary: boolean): Promise<Source> {
   const { dataDir } = settings;
   const lookups = plan.ip === undefined ? [] : (["geolocate", "reputation"] as const);
   const { release, overrides, missing, warnings } = await openAnswerData(settings, lookups);

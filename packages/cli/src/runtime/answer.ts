@@ -8,15 +8,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Settings } from "@inkling/contract";
-import {
-  Answerer,
-  type AnswerSource,
-  bodyOf,
-  INCLUDE,
-  type LoadedRelease,
-  type Outcome,
-  Overrides,
-} from "@inkling/engine";
+import { Answerer, type AnswerSource, bodyOf, type LoadedRelease, Overrides } from "@inkling/engine";
 import { DATA_FOLDER, messageOf, openServable } from "@inkling/release-store";
 import type { Scope } from "@inkling/server";
 import { problemOf } from "@inkling/server/failures";
@@ -101,7 +93,7 @@ export function answer(
   include = 0,
 ): string {
   const source: AnswerSource = { release, overrides, now, mode: "up" };
-  const outcome = answerWith(new Answerer(), lookup, value, source, include);
+  const outcome = new Answerer().answer(lookup, value, source, include);
   if (!("reason" in outcome)) return decoder.decode(bodyOf(outcome));
   const problem = problemOf(outcome);
   if (outcome.reason === "address_invalid") {
@@ -113,17 +105,6 @@ export function answer(
   }
   const [line, ...more] = problem.detail.split(/(?<=[.:]) /);
   throw new Refused(line!.replace(/[.:]$/, ""), more.length > 0 ? more.join(" ") : undefined, problem);
-}
-
-function answerWith(
-  answerer: Answerer,
-  lookup: Scope,
-  value: string,
-  source: AnswerSource,
-  include: number,
-): Outcome {
-  if (lookup === "email") return answerer.answerEmail(value, source, (include & INCLUDE.evidence) !== 0);
-  return answerer.readAddress(value) ?? answerer.answerAddress(lookup, answerer.address, source, include);
 }
 
 /** The API would not answer with 200. */

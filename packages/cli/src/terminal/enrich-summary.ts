@@ -1,6 +1,6 @@
 // enrich-summary.ts: what was enriched, as a line, or as bars for a terminal.
 
-import { type Estimate, type Plan, type Tally, unparsable } from "@inkling/bulk";
+import { type Plan, type Tally, unparsable } from "@inkling/bulk";
 import { renderBar } from "./progress.ts";
 import { formatCount, printable, type Style, type Terminal, table, warn } from "./terminal.ts";
 
@@ -61,27 +61,6 @@ export function unparsableText(tally: Tally): string {
   const first =
     tally.firstBroken === undefined ? "" : `, the first is line ${formatCount(tally.firstBroken)}`;
   return `${formatCount(lines)} unparsable ${lines === 1 ? "line" : "lines"} (${percent(share)}${first})`;
-}
-
-/** Runs below this many lookups are short. */
-const MANY_LOOKUPS = 10_000;
-
-/** What a run against a server will take; undefined of a short one. @param limits of the key */
-export function estimateText(
-  { rows, lookups, requests }: Estimate,
-  { rate, left }: { readonly rate: number | undefined; readonly left: number | undefined },
-): string | undefined {
-  const isTooMuch = left !== undefined && lookups > left;
-  if (lookups < MANY_LOOKUPS && !isTooMuch) return undefined;
-  const time = rate === undefined ? "" : `, at most ${duration(lookups / rate)} at the rate of the key`;
-  const quota = isTooMuch ? `; the key has ${formatCount(left)} lookups left today` : "";
-  return `about ${formatCount(rows)} rows, up to ${formatCount(lookups)} lookups in ${formatCount(requests)} requests${time}${quota}`;
-}
-
-function duration(seconds: number): string {
-  if (seconds < 120) return `${Math.ceil(seconds)} s`;
-  const minutes = Math.ceil(seconds / 60);
-  return minutes < 120 ? `${minutes} min` : `${Math.ceil(minutes / 60)} h`;
 }
 
 /** What is irregular in the file, and how it was read. */

@@ -17,7 +17,6 @@ import {
   INCLUDE,
   type Mode,
   type Outcome,
-  plainSegment,
 } from "./answerer.ts";
 import { dataStates, LOOKUPS } from "./data-state.ts";
 import type { LoadedRelease } from "./loaded-release.ts";
@@ -291,15 +290,5 @@ describe("failures", () => {
         { reason: "data_missing", names: ["disposable"] },
       ],
     );
-  });
-
-  test("plainSegment: none where overrides of addresses or missing data have to be looked at", () => {
-    const release = loaded({ geo: geo(), reputation: geo() }, ["is_proxy"]);
-    const one = [override("address", "1.1.1.1", force("is_proxy", true))];
-    assert.equal(plainSegment("geolocate", sourceOf(release, one)), release.geo);
-    assert.equal(plainSegment("reputation", sourceOf(release, [], "up")), release.reputation);
-    assert.equal(plainSegment("reputation", sourceOf(release, one, "up")), undefined);
-    assert.equal(plainSegment("reputation", sourceOf(release)), undefined);
-    assert.equal(plainSegment("geolocate", sourceOf(undefined)), undefined);
   });
 });

@@ -20,7 +20,6 @@ import { parseEmail } from "../email/email.ts";
 import type { Overrides } from "../overrides/compiled.ts";
 import { REPUTATION_ANSWERS } from "../overrides/reputation-flags.ts";
 import { answerEmail } from "../segment/email-segment.ts";
-import type { IpSegment } from "../segment/ip-segment.ts";
 import type { IpLookup, Lookup } from "./data-state.ts";
 import { EvidenceAppender } from "./evidence.ts";
 import { ADDRESS_INVALID, type LookupFailure, NO_RELEASE, NOT_FOUND, RESERVED } from "./failure.ts";
@@ -93,6 +92,12 @@ export class Answerer {
     if (!parseIpBytesInto(bytes, start, end, this.address)) return false;
     unwrapIpv4(this.address);
     return true;
+  }
+
+  /** The outcome for a text. @param include bits of {@link INCLUDE} */
+  answer(lookup: Lookup, text: string, source: AnswerSource, include = 0): Outcome {
+    if (lookup === "email") return this.answerEmail(text, source, (include & INCLUDE.evidence) !== 0);
+    return this.readAddress(text) ?? this.answerAddress(lookup, this.address, source, include);
   }
 
   /** @param include bits of {@link INCLUDE} */
@@ -169,12 +174,4 @@ export function findFailure(lookup: Lookup, { release, mode }: AnswerSource): Lo
   const segment = lookup === "geolocate" ? release.geo : release[lookup];
   const { missing, failure } = release.states[lookup];
   return segment !== undefined && (mode === "up" || missing.length === 0) ? undefined : failure;
-}
-
-/** The segment whose bytes are the answers about public addresses as they stand; undefined where more is to be done. */
-export function plainSegment(lookup: IpLookup, source: AnswerSource): IpSegment | undefined {
-  const { release, overrides } = source;
-  if (lookup === "reputation" && overrides.compiledWith(release).hasAddresses) return undefined;
-  if (release === undefined || findFailure(lookup, source) !== undefined) return undefined;
-  return lookup === "geolocate" ? release.geo : release.reputation;
 }

@@ -68,8 +68,6 @@ class Region {
 }
 
 export class CompiledOverrides {
-  /** Is any of them about addresses? */
-  readonly hasAddresses: boolean;
   /** Is any of them about domains or email addresses? */
   readonly hasEmail: boolean;
   private readonly sha256: (text: string) => string;
@@ -91,7 +89,6 @@ export class CompiledOverrides {
       if (mailbox !== undefined) append(this.ofMailbox, mailbox, override);
     }
     this.networks = new PrefixTable(networks, (closestFirst) => new Region(closestFirst));
-    this.hasAddresses = networks.length > 0;
     this.hasEmail = this.ofDomain.size + this.ofMailbox.size > 0;
   }
 

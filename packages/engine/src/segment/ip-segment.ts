@@ -6,6 +6,7 @@
 
 import type { IpAddress, UnwrappedAddress } from "../address/ip.ts";
 import type { PackedAddresses } from "../address/packed.ts";
+import { asciiText } from "../email/ascii.ts";
 import { Answers } from "./answers.ts";
 import { EvidenceRecords } from "./evidence.ts";
 import { RANGE_SECTIONS, RangeTable } from "./ranges.ts";
@@ -122,8 +123,6 @@ export class IpSegment {
   }
 }
 
-const decoder = new TextDecoder();
-
 /** Countries by the number of their answer, each read from its JSON once. */
 class RecordCountries {
   private readonly answers: Answers;
@@ -140,9 +139,10 @@ class RecordCountries {
     return this.codes[this.places[record] || this.read(record)];
   }
 
+  /** Names that are not ASCII are misread; codes are ASCII. */
   private read(record: number): number {
     const answer = this.answers.at(record);
-    const place = answer && (JSON.parse(decoder.decode(answer)) as { country?: { iso_code?: string } });
+    const place = answer && (JSON.parse(asciiText(answer)) as { country?: { iso_code?: string } });
     const code = place?.country?.iso_code;
     const known = this.codes.indexOf(code, 1);
     const number = known < 0 ? this.codes.push(code) - 1 : known;

@@ -1,7 +1,8 @@
-// The HTTP contract as a function of a request: a table by end point and status, then each header and each rule.
-// test/http.test.ts asks the same over a real socket, of a release built from real data.
+// The API as a function of a request: what the recorded contract (test/contract.test.ts) cannot show, which has the status,
+// headers and body of thousands of requests: data that is missing in odd ways, DNS, crashes, counts, limits in turn.
 
 import { afterEach, describe, expect, test } from "bun:test";
+import { OPERATION_IDS, OPERATIONS } from "@inkling/contract";
 import {
   formatIp,
   type IpSegment,
@@ -172,15 +173,7 @@ const TABLE: readonly [
   want: unknown,
 ][] = [
   ["a place", {}, `${GEO}81.2.69.142`, {}, 200, JSON.parse(PLACE)],
-  ["a place, mapped", {}, `${GEO}::ffff:81.2.69.142`, {}, 200, JSON.parse(PLACE)],
-  ["a place, escaped", {}, `${GEO}%3A%3Affff%3A81.2.69.142`, {}, 200, JSON.parse(PLACE)],
-  ["a place, 6to4", {}, `${GEO}2002:5102:458e::1`, {}, 200, JSON.parse(PLACE)],
-  ["a place for me", {}, `${GEO}me`, {}, 200, JSON.parse(PLACE)],
   ["no place", {}, `${GEO}8.8.8.8`, {}, 404, "IP_ADDRESS_NOT_FOUND"],
-  ["a bare question mark", {}, `${GEO}81.2.69.142?`, {}, 200, JSON.parse(PLACE)],
-  ["flags", {}, `${REP}81.2.69.142`, {}, 200, JSON.parse(ABUSER)],
-  ["no flags", {}, `${REP}8.8.8.8`, {}, 200, CLEAN],
-  ["no flags, IPv6", {}, `${REP}2606:4700::1111`, {}, 200, CLEAN],
   [
     "disposable",
     {},
@@ -188,39 +181,6 @@ const TABLE: readonly [
     {},
     200,
     { valid: true, disposable: true, providers: ["mailinator.com"] },
-  ],
-  ["not disposable", {}, `${MAIL}a@gmail.com`, {}, 200, { valid: true, ...NOT_DISPOSABLE }],
-  [
-    "slash in the local part",
-    {},
-    `${MAIL}${encodeURIComponent("a/b@gmail.com")}`,
-    {},
-    200,
-    { valid: true, ...NOT_DISPOSABLE },
-  ],
-  ["broken email", {}, `${MAIL}nobody`, {}, 200, { valid: false, ...NOT_DISPOSABLE }],
-  ["escaped space is broken email", {}, `${MAIL}%20`, {}, 200, { valid: false, ...NOT_DISPOSABLE }],
-  ["not an address", {}, `${GEO}8.8.8`, {}, 400, "IP_ADDRESS_INVALID"],
-  ["octal", {}, `${REP}010.8.8.8`, {}, 400, "IP_ADDRESS_INVALID"],
-  ["a prefix", {}, `${REP}8.8.8.0%2F24`, {}, 400, "IP_ADDRESS_INVALID"],
-  ["white space", {}, `${REP}%208.8.8.8`, {}, 400, "IP_ADDRESS_INVALID"],
-  ["ME is not me", {}, `${GEO}ME`, {}, 400, "IP_ADDRESS_INVALID"],
-  ["private", {}, `${GEO}10.0.0.1`, {}, 400, "IP_ADDRESS_RESERVED"],
-  ["private inside mapped", {}, `${REP}::ffff:10.0.0.1`, {}, 400, "IP_ADDRESS_RESERVED"],
-  ["documentation", {}, `${REP}2001:db8::1`, {}, 400, "IP_ADDRESS_RESERVED"],
-  ["me from a private network", { peer: "192.168.1.5" }, `${GEO}me`, {}, 400, "IP_ADDRESS_RESERVED"],
-  ["not UTF-8", {}, `${GEO}%FF`, {}, 400, "PATH_INVALID"],
-  ["not UTF-8 in email", {}, `${MAIL}%FF@x.org`, {}, 400, "PATH_INVALID"],
-  ["cut escape", {}, `${MAIL}a%4`, {}, 400, "PATH_INVALID"],
-  ["NUL", {}, `${REP}8.8.8.8%00`, {}, 400, "PATH_INVALID"],
-  ["a parameter", {}, `${GEO}81.2.69.142?include=all`, {}, 400, "PARAMETER_INVALID"],
-  [
-    "subject",
-    {},
-    `${REP}81.2.69.142?include=subject`,
-    {},
-    200,
-    { ...JSON.parse(ABUSER), ip: "81.2.69.142", prefix: "81.2.64.0/20" },
   ],
   [
     "network where the release has none",
@@ -247,82 +207,7 @@ const TABLE: readonly [
       ],
     },
   ],
-  ["include twice the same", {}, `${REP}8.8.8.8?include=network,network`, {}, 400, "PARAMETER_INVALID"],
-  ["include an empty name", {}, `${REP}8.8.8.8?include=network,`, {}, 400, "PARAMETER_INVALID"],
-  ["network of email", {}, `${MAIL}a@gmail.com?include=network`, {}, 400, "PARAMETER_INVALID"],
-  [
-    "evidence",
-    {},
-    `${REP}81.2.69.142?include=evidence`,
-    {},
-    200,
-    { ...JSON.parse(ABUSER), evidence: [{ ...ENTRY, network: "81.2.69.0/24", fetched_at: THEN }] },
-  ],
-  [
-    "evidence of a place, encoded",
-    {},
-    `${GEO}::ffff:81.2.69.142?%69nclude=evidence&`,
-    {},
-    200,
-    { ...JSON.parse(PLACE), evidence: [{ ...ENTRY, network: "81.2.69.0/24" }] },
-  ],
-  [
-    "evidence for me",
-    {},
-    `${GEO}me?include=evidence`,
-    {},
-    200,
-    { ...JSON.parse(PLACE), evidence: [{ ...ENTRY, network: "81.2.69.0/24" }] },
-  ],
-  ["no evidence", {}, `${REP}8.8.8.8?include=evidence`, {}, 200, { ...CLEAN, evidence: [] }],
   ["evidence of no place", {}, `${GEO}8.8.8.8?include=evidence`, {}, 404, "IP_ADDRESS_NOT_FOUND"],
-  [
-    "evidence of an email address",
-    {},
-    `${MAIL}a@mailinator.com?include=evidence`,
-    {},
-    200,
-    {
-      valid: true,
-      disposable: true,
-      providers: ["mailinator.com"],
-      evidence: [{ ...ENTRY, domain: "mailinator.com" }],
-    },
-  ],
-  [
-    "evidence of a public suffix",
-    {},
-    `${MAIL}a@edu.pl?include=evidence`,
-    {},
-    200,
-    {
-      valid: false,
-      ...NOT_DISPOSABLE,
-      evidence: [
-        {
-          feed: "public-suffix-list",
-          label: "public_suffix",
-          effect: "removes",
-          flags: ["disposable"],
-          domain: "edu.pl",
-        },
-      ],
-    },
-  ],
-  [
-    "evidence of no domain",
-    {},
-    `${MAIL}nobody?include=evidence`,
-    {},
-    200,
-    { valid: false, ...NOT_DISPOSABLE, evidence: [] },
-  ],
-  ["evidence twice", {}, `${REP}8.8.8.8?include=evidence&include=evidence`, {}, 400, "PARAMETER_INVALID"],
-  ["evidence without a value", {}, `${REP}8.8.8.8?include`, {}, 400, "PARAMETER_INVALID"],
-  ["evidence of the status", {}, "/v1/status?include=evidence", {}, 400, "PARAMETER_INVALID"],
-  ["a parameter of the status", {}, "/v1/status?x", {}, 400, "PARAMETER_INVALID"],
-  ["an unknown check", {}, `${MAIL}a@gmail.com?checks=smtp`, {}, 400, "PARAMETER_INVALID"],
-  ["a check of an address", {}, `${REP}81.2.69.142?checks=mx`, {}, 400, "PARAMETER_INVALID"],
   [
     "a check of an email address",
     {},
@@ -369,86 +254,7 @@ const TABLE: readonly [
     503,
     "DATA_NOT_LOADED",
   ],
-  [
-    "a check in the sandbox",
-    { key: { mode: "test" }, mx: { outcome: "nxdomain", known: [] } },
-    `${MAIL}a@mx-timeout.example?checks=mx`,
-    {},
-    200,
-    { valid: true, ...NOT_DISPOSABLE, checks: { mx: "timeout" } },
-  ],
-  ["authenticate first", {}, `${GEO}nonsense?x=1`, auth("Bearer bad"), 401, "KEY_INVALID"],
-  ["another scheme", {}, `${GEO}81.2.69.142`, auth("Basic Z29vZA=="), 401, "KEY_MISSING"],
-  ["no token", {}, `${GEO}81.2.69.142`, auth("Bearer  "), 401, "KEY_MISSING"],
-  ["scheme without a space", {}, `${GEO}81.2.69.142`, auth("Bearergood"), 401, "KEY_MISSING"],
-  ["lower-case scheme", {}, `${GEO}81.2.69.142`, auth("bearer good"), 200, JSON.parse(PLACE)],
-  ["expired", {}, `${REP}81.2.69.142`, auth("Bearer old"), 401, "KEY_EXPIRED"],
-  ["two keys", {}, `${REP}81.2.69.142`, auth("Bearer good, Bearer good"), 401, "KEY_INVALID"],
-  ["status without a good key", {}, "/v1/status", auth("Bearer bad"), 401, "KEY_INVALID"],
-  ["scope", { key: { scopes: ["email"] } }, `${GEO}81.2.69.142`, {}, 403, "SCOPE_REQUIRED"],
-  [
-    "network",
-    { key: { networks: [parsePrefix("192.0.2.0/24")!] } },
-    `${GEO}81.2.69.142`,
-    {},
-    403,
-    "SOURCE_NOT_ALLOWED",
-  ],
-  [
-    "network, right",
-    { key: { networks: [parsePrefix("81.2.69.0/24")!] } },
-    `${REP}81.2.69.142`,
-    {},
-    200,
-    JSON.parse(ABUSER),
-  ],
-  ["no such path", {}, "/v1/nothing", {}, 404, "PATH_NOT_FOUND"],
-  ["no value", {}, GEO, {}, 404, "PATH_NOT_FOUND"],
-  ["two segments", {}, `${MAIL}a/b@gmail.com`, {}, 404, "PATH_NOT_FOUND"],
-  ["root", {}, "/", {}, 404, "PATH_NOT_FOUND"],
-  ["root, to curl", {}, "/", { headers: { Accept: "*/*" } }, 404, "PATH_NOT_FOUND"],
-  [
-    "root, to a program",
-    {},
-    "/",
-    { headers: { Accept: "application/json, text/html-x" } },
-    404,
-    "PATH_NOT_FOUND",
-  ],
-  ["another path, to a browser", {}, "/v2", { headers: BROWSER }, 404, "PATH_NOT_FOUND"],
-  ["root, a form of a browser", {}, "/", { method: "POST", headers: BROWSER }, 404, "PATH_NOT_FOUND"],
-  ["POST", {}, `${GEO}81.2.69.142`, { method: "POST" }, 405, "METHOD_NOT_ALLOWED"],
-  ["DELETE", {}, "/v1/status", { method: "DELETE" }, 405, "METHOD_NOT_ALLOWED"],
-  ["OPTIONS", {}, "/healthz", { method: "OPTIONS" }, 405, "METHOD_NOT_ALLOWED"],
-  [
-    "a large body",
-    {},
-    `${GEO}81.2.69.142`,
-    { method: "POST", headers: { "Content-Length": "9000" } },
-    413,
-    "CONTENT_TOO_LARGE",
-  ],
-  ["quota", { key: { quota: 5 }, used: 5 }, `${MAIL}a@gmail.com`, {}, 429, "QUOTA_EXCEEDED"],
-  ["no release", { release: undefined }, `${GEO}81.2.69.142`, {}, 503, "DATA_NOT_LOADED"],
-  ["no release, reputation", { release: undefined }, `${REP}81.2.69.142`, {}, 503, "DATA_NOT_LOADED"],
-  ["no release, email", { release: undefined }, `${MAIL}a@gmail.com`, {}, 503, "DATA_NOT_LOADED"],
   ["no release, but validated", { release: undefined }, `${GEO}10.0.0.1`, {}, 400, "IP_ADDRESS_RESERVED"],
-  [
-    "a flag without a feed",
-    { release: release({ missing: ["is_proxy"] }) },
-    `${REP}8.8.8.8`,
-    {},
-    503,
-    "DATA_NOT_LOADED",
-  ],
-  [
-    "a flag without a feed, up",
-    { release: release({ missing: ["is_proxy"] }), mode: "up" },
-    `${REP}8.8.8.8`,
-    {},
-    200,
-    CLEAN,
-  ],
   [
     "another lookup's data is missing",
     { release: release({ missing: ["is_proxy"] }) },
@@ -466,40 +272,7 @@ const TABLE: readonly [
     "DATA_NOT_LOADED",
   ],
   ["keys not read yet", {}, `${GEO}81.2.69.142`, auth("Bearer early"), 503, "KEYS_NOT_LOADED"],
-  ["alive", { release: undefined }, "/healthz", auth("Bearer bad"), 200, { status: "alive" }],
-  ["ready", {}, "/readyz", auth("Bearer bad"), 200, { status: "ready" }],
-  [
-    "not ready",
-    { release: undefined },
-    "/readyz",
-    {},
-    503,
-    { status: "not ready", reasons: ["no release of data is loaded"] },
-  ],
-  ["sandbox", { key: { mode: "test" }, release: undefined }, `${REP}192.0.2.3`, {}, 200, CLEAN],
-  ["sandbox me", { key: { mode: "test" }, peer: "127.0.0.1" }, `${REP}me`, {}, 200, CLEAN],
-  [
-    "sandbox knows no data",
-    { key: { mode: "test" } },
-    `${REP}81.2.69.142`,
-    {},
-    422,
-    "SANDBOX_VALUE_REQUIRED",
-  ],
-  ["sandbox problem", { key: { mode: "test" } }, `${GEO}203.0.113.17`, {}, 503, "DATA_NOT_LOADED"],
 ];
-
-test.each([
-  ["GET", "/"],
-  ["HEAD", "/"],
-  ["GET", "/?utm=x"],
-])("a browser is led from %s %s to the reference", (method, path) => {
-  const response = setUp().send(path, { method, headers: BROWSER });
-  expect([response.status, response.headers.get("location")]).toEqual([302, "/docs"]);
-  expect(response.headers.get("cache-control")).toBe("no-store");
-  expect(response.headers.get("content-type")).toBeNull();
-  expect(response.headers.get("x-request-id")).toBeTruthy();
-});
 
 describe("answers", () => {
   test.each(TABLE)("%s", async (_, setting, path, init, status, want) => {
@@ -517,14 +290,6 @@ describe("answers", () => {
     expect(response.headers.get("vary")).toBe(cacheable ? "Authorization" : null);
     expect(response.headers.has("etag")).toBe(cacheable);
     expect(await bodyOrCode(response)).toEqual(want);
-  });
-
-  test("without any Authorization header", async () => {
-    const { app, peers } = setUp();
-    const response = immediate(app.handle(new Request(`http://test${GEO}81.2.69.142`), peers));
-    expect(response.status).toBe(401);
-    expect(response.headers.get("www-authenticate")).toBe('Bearer realm="inkling"');
-    expect(await bodyOrCode(response)).toBe("KEY_MISSING");
   });
 
   test("a crash is 500 without words; the log has the stack and not the value", async () => {
@@ -547,60 +312,6 @@ describe("answers", () => {
 });
 
 describe("headers", () => {
-  test.each([
-    ["KEY_INVALID", auth("Bearer bad"), 'Bearer realm="inkling", error="invalid_token"'],
-    ["KEY_EXPIRED", auth("Bearer old"), 'Bearer realm="inkling", error="invalid_token"'],
-  ])("challenge of %s", (_, init, challenge) => {
-    expect(setUp().send(`${GEO}8.8.8.8`, init).headers.get("www-authenticate")).toBe(challenge);
-  });
-
-  test("challenge of SCOPE_REQUIRED names the scope", () => {
-    const { send } = setUp({ key: { scopes: ["email"] } });
-    expect(send(`${REP}8.8.8.8`).headers.get("www-authenticate")).toBe(
-      'Bearer realm="inkling", error="insufficient_scope", scope="reputation"',
-    );
-  });
-
-  test("Allow", () => {
-    expect(setUp().send(`${GEO}8.8.8.8`, { method: "PUT" }).headers.get("allow")).toBe("GET, HEAD");
-  });
-
-  test.each([
-    ["success", `${GEO}81.2.69.142`],
-    ["not found", `${GEO}8.8.8.8`],
-    ["invalid", `${GEO}x`],
-    ["email", `${MAIL}a@b.com`],
-    ["status", "/v1/status"],
-  ])("rate limit on every authenticated answer: %s", (_, path) => {
-    const { headers } = setUp().send(path);
-    expect(headers.get("ratelimit-policy")).toBe('"default";q=2000;w=2');
-    expect(headers.get("ratelimit")).toBe('"default";r=1999;t=1');
-  });
-
-  test("no rate limit headers for strangers, or where there is no limit", () => {
-    expect(setUp().send(`${GEO}x`, auth("Bearer bad")).headers.has("ratelimit")).toBe(false);
-    const { headers } = setUp({ rate: 0 }).send(`${GEO}81.2.69.142`);
-    expect(headers.has("ratelimit")).toBe(false);
-    expect(headers.has("ratelimit-policy")).toBe(false);
-  });
-
-  test("the quota counts the answer that it stands on", () => {
-    const { send } = setUp({ key: { quota: 10 }, used: 3 });
-    expect(send(`${GEO}81.2.69.142`).headers.get("ratelimit")).toContain('"daily";r=6;t=43200');
-    expect(send(`${GEO}nonsense`).headers.get("ratelimit")).toContain('"daily";r=6;t=43200');
-  });
-
-  test("Retry-After: a rate comes back soon, a quota at midnight", async () => {
-    const { send } = setUp({ rate: 1, burst: 1 });
-    expect(send(`${GEO}81.2.69.142`).status).toBe(200);
-    const limited = send(`${GEO}81.2.69.142`);
-    expect(limited.status).toBe(429);
-    expect(limited.headers.get("retry-after")).toBe("1");
-    expect(await bodyOrCode(limited)).toBe("RATE_LIMITED");
-    const spent = setUp({ key: { quota: 1 }, used: 1 }).send(`${GEO}81.2.69.142`);
-    expect(spent.headers.get("retry-after")).toBe("43200");
-  });
-
   test("a key from a wrong network uses nothing of its rate", () => {
     const { send } = setUp({ rate: 1, burst: 1, key: { networks: [parsePrefix("192.0.2.0/24")!] } });
     for (let i = 0; i < 3; i++) {
@@ -608,25 +319,6 @@ describe("headers", () => {
       expect(response.status).toBe(403);
       expect(response.headers.get("ratelimit")).toBe('"default";r=1;t=0');
     }
-  });
-
-  test.each([
-    ["missing", { missing: ["is_abuser", "is_proxy"] }, 'partial; missing="is_abuser is_proxy"'],
-    [
-      "incomplete",
-      { partial: [{ answer: "is_tor_exit", why: "seed" }] },
-      'partial; incomplete="is_tor_exit"',
-    ],
-    [
-      "both",
-      { missing: ["is_proxy"], partial: [{ answer: "is_tor_exit", why: "seed" }] },
-      'partial; missing="is_proxy"; incomplete="is_tor_exit"',
-    ],
-    ["everything there", {}, null],
-    ["another lookup's", { missing: ["disposable"] }, null],
-  ] as const)("Inkling-Data-State: %s", (_, over, header) => {
-    const { send } = setUp({ mode: "up", release: release(over as Partial<Release>) });
-    expect(send(`${REP}8.8.8.8`).headers.get("inkling-data-state")).toBe(header);
   });
 
   test("Inkling-Data-State has the age of the lookup's data, from the feeds' present state, on every answer", async () => {
@@ -663,13 +355,6 @@ describe("headers", () => {
     expect(stateOf(`${REP}8.8.8.8?include=network`, { release: withNetwork() })).toBeNull();
     const lacking = { mode: "up", release: release({ missing: ["is_proxy"] }) };
     expect(stateOf(`${REP}8.8.8.8?include=network`, lacking)).toBe('partial; missing="is_proxy network"');
-  });
-
-  test("the data version", () => {
-    expect(setUp().send("/healthz").headers.get("inkling-data-version")).toBe("0123456789ab");
-    expect(setUp({ release: undefined }).send("/healthz").headers.get("inkling-data-version")).toBe("none");
-    const sandbox = setUp({ key: { mode: "test" } });
-    expect(sandbox.send(`${REP}192.0.2.1`).headers.get("inkling-data-version")).toBe("sandbox-1");
   });
 });
 
@@ -718,55 +403,22 @@ describe("headers that are kept between requests", () => {
 });
 
 describe("conditional requests", () => {
-  const etag = '"0123456789ab"';
-  test.each([
-    ["the same", etag, 304],
-    ["weak", `W/${etag}`, 304],
-    ["in a list", `"x", W/${etag}`, 304],
-    ["any", "*", 304],
-    ["another", '"x"', 200],
-    ["garbage", "0123456789ab", 200],
-  ])("%s", async (_, condition, status) => {
+  test("an answer that the client has counts as a lookup", () => {
     const { send, recorded } = setUp();
-    const response = send(`${GEO}81.2.69.142`, { headers: { "If-None-Match": condition } });
-    expect(response.status).toBe(status);
-    expect(response.headers.get("etag")).toBe(etag);
-    expect(response.headers.get("cache-control")).toBe("private, max-age=300");
-    if (status === 304) expect(await response.text()).toBe("");
-    expect(recorded).toEqual(["key_1 geolocate"]);
+    const etag = send(`${GEO}81.2.69.142`).headers.get("etag") ?? "";
+    expect(send(`${GEO}81.2.69.142`, { headers: { "If-None-Match": etag } }).status).toBe(304);
+    expect(recorded).toEqual(["key_1 geolocate", "key_1 geolocate"]);
   });
 
   test("me has an ETag of its own for each address", () => {
     const here = setUp().send(`${REP}me`).headers.get("etag");
     const there = setUp({ peer: "8.8.8.8" }).send(`${REP}me`).headers.get("etag");
     expect(here).not.toBe(there);
-    expect(here).not.toBe(etag);
-  });
-
-  test("a problem is never 304", () => {
-    const response = setUp().send(`${GEO}8.8.8.8`, { headers: { "If-None-Match": "*" } });
-    expect(response.status).toBe(404);
   });
 });
 
 describe("callers", () => {
   const behind = { peer: "10.0.0.1", trustedProxies: ["10.0.0.0/8"] };
-  test("me through a trusted proxy", async () => {
-    const init = { headers: { "X-Forwarded-For": "1.2.3.4, 81.2.69.142" } };
-    expect(await bodyOrCode(setUp(behind).send(`${REP}me`, init))).toEqual(JSON.parse(ABUSER));
-  });
-  test("me through a stranger is the stranger", async () => {
-    const init = { headers: { "X-Forwarded-For": "8.8.8.8" } };
-    expect(await bodyOrCode(setUp({ trustedProxies: ["10.0.0.0/8"] }).send(`${REP}me`, init))).toEqual(
-      JSON.parse(ABUSER),
-    );
-  });
-  test("an unreadable header makes the caller unknown", async () => {
-    const init = { headers: { "X-Forwarded-For": "junk" } };
-    expect(await bodyOrCode(setUp(behind).send(`${REP}me`, init))).toBe("IP_ADDRESS_INVALID");
-    const bound = { ...behind, key: { networks: [parsePrefix("10.0.0.0/8")!] } };
-    expect(await bodyOrCode(setUp(bound).send(`${REP}8.8.8.8`, init))).toBe("CALLER_UNKNOWN");
-  });
   test("a trusted proxy that names nobody is not the caller, also where the key is bound to its network", async () => {
     expect(await bodyOrCode(setUp(behind).send(`${REP}me`))).toBe("IP_ADDRESS_INVALID");
     const bound = { ...behind, key: { networks: [parsePrefix("10.0.0.0/8")!] } };
@@ -775,13 +427,6 @@ describe("callers", () => {
     expect(await bodyOrCode(response)).toBe("CALLER_UNKNOWN");
     // without proxies that are trusted, the same machine is the caller
     expect(setUp({ ...bound, trustedProxies: [] }).send(`${REP}8.8.8.8`).status).toBe(200);
-  });
-  test("an allowed network is compared with the visitor behind the proxy", () => {
-    const bound = { ...behind, key: { networks: [parsePrefix("81.2.69.0/24")!] } };
-    const from = (address: string) =>
-      setUp(bound).send(`${REP}8.8.8.8`, { headers: { "X-Forwarded-For": address } });
-    expect(from("81.2.69.7").status).toBe(200);
-    expect(from("81.2.70.7").status).toBe(403);
   });
 });
 
@@ -862,6 +507,32 @@ describe("usage and counts", () => {
   });
 });
 
+/** A value for each part of a path in braces. */
+const SAMPLES: Readonly<Record<string, string>> = {
+  ip: "81.2.69.142",
+  email_address: "a@gmail.com",
+  file: "docs.css",
+};
+
+test.each(OPERATION_IDS)("%s answers as its row says", async (id) => {
+  const { path: template, method, answers, docs } = OPERATIONS[id];
+  const path = template.replace(/\{(\w+)\}/, (_, name: string) => SAMPLES[name] ?? name);
+  const { app } = setUp({ trustedProxies: ["10.0.0.0/8"] });
+  const request = new Request(`http://test${path}`, {
+    headers: {
+      Authorization: "Bearer good",
+      "Content-Type": "application/json",
+      "X-Forwarded-For": "81.2.69.142",
+      ...BROWSER,
+    },
+    ...(method === "POST" && { method, body: '{"values":[]}' }),
+  });
+  const response = await app.handle(request, { requestIP: () => ({ address: "10.0.0.1" }) });
+  await checkResponse(request.method, path, response);
+  const expected = docs === undefined ? [302] : Object.keys(answers).map(Number); // only "/" is in no document
+  expect(expected).toContain(response.status);
+});
+
 describe("any path at all", () => {
   const escaped = fc.array(
     fc.oneof(
@@ -911,26 +582,16 @@ describe("overrides", () => {
   const tor: Partial<Override> = { flag: "is_tor_exit", verdict: true };
   const hash = emailHash("jane@gmail.com")!;
   const rows: [name: string, override: Override, path: string, want: object][] = [
-    ["a flag off", made("address", "81.2.69.142", {}), `${REP}81.2.69.142`, CLEAN],
     [
       "a flag off, for a mapped address",
       made("network", "81.2.69.0/24", {}),
       `${REP}::ffff:81.2.69.142`,
       CLEAN,
     ],
-    ["a flag on", made("network", "8.8.0.0/16", tor), `${REP}8.8.8.8`, TOR],
     ["a flag on, IPv6", made("network", "2606:4700::/32", tor), `${REP}2606:4700::1111`, TOR],
     ["both", made("address", "81.2.69.142", tor), `${REP}81.2.69.142`, { ...TOR, is_abuser: true }],
     ["me", made("address", "81.2.69.142", {}), `${REP}me`, CLEAN],
-    ["geolocation stays", made("address", "81.2.69.142", {}), `${GEO}81.2.69.142`, JSON.parse(PLACE)],
-    ["another address", made("address", "81.2.69.143", {}), `${REP}81.2.69.142`, JSON.parse(ABUSER)],
     ["expired", made("address", "81.2.69.142", { expiresAt: NOON }), `${REP}81.2.69.142`, JSON.parse(ABUSER)],
-    [
-      "a domain that is disposable",
-      made("domain", "gmail.com", disposable(true)),
-      `${MAIL}a@x.gmail.com`,
-      { valid: true, disposable: true, providers: ["gmail.com"] },
-    ],
     [
       "a domain that is not",
       made("domain", "mailinator.com", disposable(false)),
@@ -948,12 +609,6 @@ describe("overrides", () => {
       made("email_hash", hash, disposable(true)),
       `${MAIL}jim@gmail.com`,
       { valid: true, ...NOT_DISPOSABLE },
-    ],
-    [
-      "what is so already",
-      made("domain", "mailinator.com", disposable(true)),
-      `${MAIL}a@mailinator.com`,
-      { valid: true, disposable: true, providers: ["mailinator.com"] },
     ],
   ];
   test.each(rows)("%s", async (_, override, path, want) => {

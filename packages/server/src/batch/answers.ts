@@ -8,22 +8,13 @@
 // The answers of up to 64 values are found together (`findLines`, `findValues`), so that reads of memory overlap; then
 // each value is answered in its turn: what is charged, refused and counted is the same with and without.
 
-import {
-  BLOCK_ADDRESSES,
-  bodyOf,
-  type IpLookup,
-  type IpSegment,
-  type Lookup,
-  PackedAddresses,
-  REPUTATION_ANSWERS,
-  specialUse,
-} from "@inkling/engine";
+import { AddressBlock, bodyOf, type IpLookup, type Lookup, REPUTATION_ANSWERS } from "@inkling/engine";
 import { type Problem, problem, problemBody } from "../http/problems.ts";
 import {
   type Answer,
-  copySource,
   isLookup,
   type Pipeline,
+  plainLookup,
   type Question,
   type Subject,
 } from "../lookup/pipeline.ts";
@@ -60,22 +51,12 @@ const CRASHED = problem("INTERNAL");
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 const encoder = new TextEncoder();
 
-/** Of the block that is found: one for all, since that is synchronous. */
-const addresses = new PackedAddresses();
-const indexes = new Uint8Array(BLOCK_ADDRESSES);
-const records = new Uint32Array(BLOCK_ADDRESSES);
-/** In place of a record: the value takes the long way. */
-const NOT_FOUND_YET = -1;
-
 export class BatchAnswers {
   /** Values that count as lookups; the caller resets it. */
   lookups = 0;
   private readonly options: BatchAnswersOptions;
   private question: Question;
-  /** Undefined unless its bytes are the answers as they are. */
-  private segment: IpSegment | undefined;
-  /** Records in it, by index in the block. */
-  private readonly found = new Int32Array(BLOCK_ADDRESSES).fill(NOT_FOUND_YET);
+  private readonly found = new AddressBlock();
   /** By code and detail: a closed set, for details never quote what was sent. */
   private readonly documents = new Map<string, Uint8Array>();
 
@@ -88,51 +69,35 @@ export class BatchAnswers {
   /** The next values are answered from here. */
   use(question: Question): void {
     this.question = question;
-    const segment = copySource(this.options.lookup, question);
-    if (segment === this.segment) return;
-    this.segment = segment;
-    this.found.fill(NOT_FOUND_YET);
+    this.found.use(plainLookup(this.options.lookup, question), question);
   }
 
   /** Finds the answers of all lines of a block. */
   findLines(block: LineBlock): void {
-    if (this.segment === undefined) return;
+    const { found } = this;
+    if (found.segment === undefined) return;
     const { pipeline } = this.options;
     const { bytes, length } = block;
-    this.found.fill(NOT_FOUND_YET);
+    found.clear();
     for (let i = 0; i < length; i++) {
       const start = block.startOf(i);
       const end = block.endOf(i);
-      if (isQuoted(bytes, start, end) && pipeline.readAddressBytes(bytes, start + 1, end - 1)) this.add(i);
+      if (isQuoted(bytes, start, end) && pipeline.readAddressBytes(bytes, start + 1, end - 1))
+        found.add(i, pipeline.named.address);
     }
-    this.findAll(this.segment);
+    found.find();
   }
 
   /** Finds the answers of those values that are addresses: at most BLOCK_ADDRESSES. */
   findValues(values: readonly unknown[]): void {
-    if (this.segment === undefined) return;
+    const { found } = this;
+    if (found.segment === undefined) return;
     const { pipeline } = this.options;
-    this.found.fill(NOT_FOUND_YET);
+    found.clear();
     for (const [i, value] of values.entries()) {
-      if (typeof value === "string" && pipeline.readAddress(value)) this.add(i);
+      if (typeof value === "string" && pipeline.readAddress(value)) found.add(i, pipeline.named.address);
     }
-    this.findAll(this.segment);
-  }
-
-  /** Adds the address that was read to those that are found together. */
-  private add(index: number): void {
-    const { address } = this.options.pipeline.named;
-    if (specialUse(address) !== undefined) return;
-    indexes[addresses.length] = index;
-    addresses.add(address);
-  }
-
-  private findAll(segment: IpSegment): void {
-    const { length } = addresses;
-    segment.recordBlock(addresses, records);
-    addresses.length = 0;
-    segment.answers.touch(records, length);
-    for (let i = 0; i < length; i++) this.found[indexes[i]!] = records[i]!;
+    found.find();
   }
 
   /**
@@ -193,8 +158,8 @@ export class BatchAnswers {
 
   /** The answer of nearly every value. @returns false when it takes the long way: nothing was written then */
   private copy(index: number): boolean {
-    const { segment } = this;
-    const record = this.found[index]!;
+    const { segment, numbers } = this.found;
+    const record = numbers[index]!;
     if (record < 0 || segment === undefined) return false;
     const { lookup, out, pipeline, separator } = this.options;
     const length = segment.answers.copy(record, out);

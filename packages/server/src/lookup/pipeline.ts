@@ -20,7 +20,6 @@ import {
   type IpSegment,
   isDisposableAnswer,
   type Lookup,
-  plainSegment,
   type UnwrappedAddress,
   unwrapIpv4,
 } from "@inkling/engine";
@@ -173,10 +172,9 @@ export class Pipeline {
 const plainOf = (answer: Uint8Array | ComposedAnswer) =>
   answer instanceof ComposedAnswer ? answer.plain : answer;
 
-/** The segment whose bytes are the answers to a question as they stand; undefined where there is more to do. */
-export function copySource(lookup: Lookup, question: Question): IpSegment | undefined {
-  const isPlain = lookup !== "email" && !question.isSandbox && question.wants === PLAIN;
-  return isPlain ? plainSegment(lookup, question) : undefined;
+/** The lookup whose answers are those of the release, or of overrides, as they stand; undefined when there is more to do. */
+export function plainLookup(lookup: Lookup, { isSandbox, wants }: Question): IpLookup | undefined {
+  return lookup !== "email" && !isSandbox && wants === PLAIN ? lookup : undefined;
 }
 
 /** Why no value of a lookup can be answered from data; undefined when it can. */

@@ -1,4 +1,4 @@
-// tails.ts: the bytes that are added to a row, made once for each distinct answer.
+// appended-columns.ts: the bytes that are added to a row, made once for each distinct answer.
 //
 // in   answers as JSON text
 // out  bytes in the format of the file
@@ -43,15 +43,15 @@ function logValue(value: Value): string {
 const encoder = new TextEncoder();
 
 /** The names that are added to a header. */
-export function headerTail(plan: Plan): Uint8Array {
+export function appendedHeader(plan: Plan): Uint8Array {
   const names = TABLES.flatMap((table) => plan.added[table]);
   const { format, delimiter = ",", prefix } = plan;
   const between = format === "w3c" ? " " : delimiter; // names have spaces between them also where values have tabs
   return encoder.encode(names.map((name) => between + prefix + name).join(""));
 }
 
-/** The tails of one table, and how often each was added. */
-export class Tails {
+/** The bytes of one table, and how often each was appended. */
+export class AppendedColumns {
   private readonly members: readonly Member[];
   private readonly write: Write;
   private readonly bytes = new Output(1 << 12);
@@ -94,7 +94,7 @@ export class Tails {
     return this.members.length > 0 || this.answers !== undefined;
   }
 
-  /** The number of an answer's tail. */
+  /** The number of an answer's bytes. */
   numberOf(answer: string): number {
     let number = this.numbers.get(answer);
     if (number === undefined) {
@@ -119,7 +119,7 @@ export class Tails {
     return number;
   }
 
-  /** Appends a tail. @param number -1: that of no answer */
+  /** Appends the bytes of an answer. @param number -1: no answer */
   append(number: number, out: Output): void {
     if (number < 0) out.append(this.none);
     else {
@@ -142,8 +142,12 @@ export class Tails {
   }
 }
 
-export function tailsFor(plan: Plan, keepAnswers: boolean, unknown: readonly string[]): Record<Table, Tails> {
+export function appendedColumnsFor(
+  plan: Plan,
+  keepAnswers: boolean,
+  unknown: readonly string[],
+): Record<Table, AppendedColumns> {
   // A summary counts networks only where they are asked for.
   const isKept = (table: Table) => keepAnswers && (table !== "network" || plan.added.network.length > 0);
-  return perTable((table) => new Tails(plan, table, isKept(table), new Set(unknown)));
+  return perTable((table) => new AppendedColumns(plan, table, isKept(table), new Set(unknown)));
 }
