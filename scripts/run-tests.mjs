@@ -17,7 +17,7 @@ const OPTIONS = {
   unit: { type: "boolean" },
   data: { type: "boolean" },
   full: { type: "boolean" },
-  jobs: { type: "string", default: String(Math.min(8, Math.max(2, availableParallelism()))) },
+  jobs: { type: "string", default: String(Math.min(8, availableParallelism() + 2)) },
   fuzz: { type: "string" },
   timings: { type: "boolean" },
 };

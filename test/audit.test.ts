@@ -1,7 +1,7 @@
 // audit.test.ts: every command and every admin operation is one that reads, or one that leaves exactly one entry in the
 // audit trail: who, which way, before, after. A new one that is in neither list fails the first tests.
 
-import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -24,7 +24,6 @@ import { makeMirror } from "./made-mirror.ts";
 import { freePort } from "./ports.ts";
 import { smallRelease, temporaryFolder } from "./release.ts";
 
-setDefaultTimeout(120_000);
 afterAll(closeAdminServers);
 
 const ADA = { actor: "ada", way: "cli" } as const;

@@ -3,7 +3,7 @@
 //
 // A change that is meant: `npx bun test/contract/record.ts` records anew, and CHANGELOG.md gets a line.
 
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { cpSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { brotliDecompressSync } from "node:zlib";
@@ -13,8 +13,6 @@ import { type Exchange, RECORDED, replay } from "./contract/replay.ts";
 import { executableFolder } from "./published-packages.ts";
 import { temporaryFolder } from "./release.ts";
 import { share } from "./share.ts";
-
-setDefaultTimeout(120_000);
 
 /** A change that touches every response would print thousands. */
 const MOST_DIFFERENCES = 20;

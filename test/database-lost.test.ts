@@ -1,7 +1,7 @@
 // database-lost.test.ts: a database that is lost, that goes back to an earlier state, or that cannot be written, under running
 // servers: what stays in force, what is said, and the commands that end it.
 
-import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { SQL } from "bun";
@@ -13,8 +13,6 @@ import { GEOLOCATE, MAIN, MainProcess } from "./main-process.ts";
 import { Postgres } from "./postgres.ts";
 import { SMALL_NETWORK, smallFlag, smallRelease, temporaryFolder } from "./release.ts";
 import { until } from "./until.ts";
-
-setDefaultTimeout(180_000);
 
 const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {

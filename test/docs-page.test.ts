@@ -2,13 +2,11 @@
 //
 // out  screenshots/docs-*: the page in light and dark, at the width of a desk and of a phone
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { faultsOf, LOOKS, launchBrowser, openPage, PHONE, picture } from "./browser.ts";
 import { smallCity } from "./release.ts";
 import { type SmallServer, startSmallServer } from "./small-server.ts";
-
-setDefaultTimeout(120_000);
 
 let browser: Browser;
 let origin: string;

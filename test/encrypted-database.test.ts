@@ -1,6 +1,6 @@
 // The connection to PostgreSQL with TLS, as docs/configuration.md has it, and what `inkling doctor` says of one without.
 
-import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { openStore, type Store } from "@inkling/server";
 import { SQL } from "bun";
 import { CHECKS } from "../packages/cli/src/commands/doctor.ts";
@@ -8,8 +8,6 @@ import { loadSettings } from "../packages/cli/src/config/settings.ts";
 import { Postgres } from "./postgres.ts";
 import { withPrograms } from "./programs.ts";
 import { temporaryFolder } from "./release.ts";
-
-setDefaultTimeout(120_000);
 
 const closes: (() => Promise<unknown>)[] = [];
 afterAll(async () => {

@@ -3,7 +3,7 @@
 //
 // note each folder of examples/ has a row in EXAMPLES; a folder without one fails
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Browser } from "playwright-core";
@@ -12,8 +12,6 @@ import { fetch } from "./checked-fetch.ts";
 import { installClient, run } from "./published-packages.ts";
 import { SMALL_NETWORK, smallCity, smallDomain, smallRelease, temporaryFolder } from "./release.ts";
 import { type SmallServer, startSmallServer } from "./small-server.ts";
-
-setDefaultTimeout(120_000);
 
 const ROOT = resolve(import.meta.dir, "..");
 const FOLDER = join(ROOT, "examples");

@@ -1,14 +1,12 @@
 // first-release.test.ts: `inkling serve` without a release that opens: it starts, answers 503, builds at once, and serves the
 // first release that there is.
 
-import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
+import { afterEach, expect, test } from "bun:test";
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { GEOLOCATE, MainProcess } from "./main-process.ts";
 import { smallRelease, temporaryFolder } from "./release.ts";
 import { until } from "./until.ts";
-
-setDefaultTimeout(120_000);
 
 let server: MainProcess | undefined;
 afterEach(() => server?.end());

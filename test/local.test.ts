@@ -1,6 +1,6 @@
 // @inkling/local as an application gets it: packed, installed, on Node and on Bun, beside the recorded answers of a server.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { brotliDecompressSync } from "node:zlib";
@@ -11,8 +11,6 @@ import { type Exchange, RECORDED } from "./contract/replay.ts";
 import { freePort } from "./ports.ts";
 import { installLocal, run } from "./published-packages.ts";
 import { SMALL_NETWORK, smallRelease, temporaryFolder } from "./release.ts";
-
-setDefaultTimeout(300_000);
 
 const RUNTIMES = [
   ["Node", Bun.which("node")!],

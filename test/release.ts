@@ -1,8 +1,8 @@
 // release.ts: releases for tests, made by the real compiler.
 //
 // smallRelease  one city, one flag, one domain, all named after its number: made in milliseconds
-// realRelease   the seeds of the npm packages and a small mirror of our own: 10 to 20 s, once for all test processes
-// freshMirror   that small mirror (made-mirror.ts)
+// builtRelease  the seeds of the npm packages and a mirror: 10 to 20 s, once for all test processes
+// freshMirror   a small mirror of our own (made-mirror.ts)
 
 import { copyFileSync, linkSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -119,11 +119,6 @@ const INPUTS = [
   "package-lock.json",
   "test/release.ts",
 ];
-
-/** A fresh data folder with a release of the seeds and the small mirror, as {@link builtRelease} shares it. */
-export function realRelease(): Promise<string> {
-  return builtRelease("release", [join(import.meta.dir, "made-mirror.ts")], freshMirror);
-}
 
 /**
  * A fresh data folder with the release of a mirror; the files are shared, as links: never write to them.

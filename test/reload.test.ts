@@ -1,7 +1,7 @@
 // reload.test.ts: SIGHUP to `inkling serve`, with one process and with workers: settings that are right are taken over
 // while requests go on, wrong ones are refused whole.
 
-import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -10,8 +10,6 @@ import { fetch } from "./checked-fetch.ts";
 import { childrenOf, GEOLOCATE, MainProcess } from "./main-process.ts";
 import { SMALL_NETWORK, smallRelease, temporaryFolder } from "./release.ts";
 import { until } from "./until.ts";
-
-setDefaultTimeout(120_000);
 
 const ME = GEOLOCATE.replace(/[^/]+$/, "me");
 /** Enough new connections to reach every worker; the chance that one is missed is 1 in 2^31. */

@@ -236,29 +236,19 @@ describe("production", () => {
 });
 
 describe("the commands on the release", () => {
-  const values: [lookup: string, path: string, value: string][] = [
-    ["geolocate", "/v1/ip-intel/geolocate/", "81.2.69.142"],
+  const values: [lookup: string, path: string, value: string, ...flags: string[]][] = [
     ["geolocate", "/v1/ip-intel/geolocate/", "2001:4860:4860::8888"],
-    ["reputation", "/v1/ip-intel/reputation/", "185.220.101.1"],
-    ["reputation", "/v1/ip-intel/reputation/", "::ffff:8.8.8.8"],
-    ["email", "/v1/user-intel/email/", "someone@sub.mailinator.com"],
+    ["reputation", "/v1/ip-intel/reputation/", "::ffff:8.8.8.8", "--evidence"],
     ["email", "/v1/user-intel/email/", "not an address"],
   ];
   test("lookup --json prints what the API answers", async () => {
     const up = startUp();
     await untilServing(up);
-    for (const [lookup, path, value] of values) {
-      const body = await (await get(`${path}${encodeURIComponent(value)}`, live)).text();
-      expect(await run("lookup", lookup, value, "--json")).toEqual({
-        out: `${body}\n`,
-        err: expect.any(String),
-        code: 0,
-      });
-      const reasoned = `${path}${encodeURIComponent(value)}?include=evidence`;
-      expect(await run("lookup", lookup, value, "--evidence", "--json")).toMatchObject({
-        out: `${await (await get(reasoned, live)).text()}\n`,
-        code: 0,
-      });
+    for (const [lookup, path, value, ...flags] of values) {
+      const query = flags.length > 0 ? "?include=evidence" : "";
+      const body = await (await get(`${path}${encodeURIComponent(value)}${query}`, live)).text();
+      const printed = await run("lookup", lookup, value, ...flags, "--json");
+      expect(printed).toMatchObject({ out: `${body}\n`, code: 0 });
     }
     expect(await stop(up)).toBe(0);
   });

@@ -3,7 +3,7 @@
 // out  screenshots/: a picture of each
 // A page is walked through once per device; what axe finds, or what is wider than the window, is a failure.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { launchBrowser } from "../browser.ts";
 import { fetch } from "../checked-fetch.ts";
@@ -27,8 +27,6 @@ import {
   expectGoodLooks,
   startConsole,
 } from "./console-server.ts";
-
-setDefaultTimeout(120_000);
 
 let server: ConsoleServer;
 let tabs: ConsoleBrowser;

@@ -1,14 +1,12 @@
 // other-port.test.ts: browsers send cookies to every port of a host. A program on another port gets the console's cookie,
 // and can plant cookies of the same name: it must not become an admin by the one, nor lock the admin out by the other.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { launchBrowser } from "../browser.ts";
 import { fetch } from "../checked-fetch.ts";
 import { smallRelease, temporaryFolder } from "../release.ts";
 import { ConsoleBrowser, type ConsoleServer, startConsole } from "./console-server.ts";
-
-setDefaultTimeout(120_000);
 
 let server: ConsoleServer;
 let tabs: ConsoleBrowser;

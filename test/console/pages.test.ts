@@ -1,6 +1,6 @@
 // pages.test.ts: every action of the console in a real Chromium, against a real server.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import type { Page } from "playwright-core";
@@ -18,8 +18,6 @@ import {
   textOf,
   waitForMessage,
 } from "./console-server.ts";
-
-setDefaultTimeout(120_000);
 
 const ALL_FILES_BYTES = 100_000;
 const POLICY =

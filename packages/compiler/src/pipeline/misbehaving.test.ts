@@ -312,6 +312,13 @@ const REFUSED: readonly Case[] = [
     error: /has a network of \/12 \(IPv4\): \/16 is the widest it can hold/,
   },
   {
+    name: "more lines than the list may have entries and comments",
+    outcome: "refused before it is parsed: the parser would need more memory than a build has",
+    list: ABUSE_LIST,
+    bad: (response) => send(response, `${addressDay(2)}${"#\n".repeat(40_000)}`, dated(DAY_2)),
+    error: /has \d+ lines, at most \d+ are parsed: at most \d+ entries are expected/,
+  },
+  {
     name: "a 1 GB line",
     outcome: "refused while it streams, at the feed's size limit",
     bad: (response) => {

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { parsePrefix } from "@inkling/engine";
-import type { Feed } from "../catalog/feed.ts";
+import { EXTENSIONS, type Feed, FeedError, type Format } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { parseGeofeed } from "../parse/geofeed.ts";
 import { comparePrefixes } from "../parse/network-list.ts";
@@ -13,6 +13,7 @@ import {
   requireLikeSpace,
   requireNarrow,
   requireNewer,
+  requireParsable,
   requirePast,
   requireWholeLines,
   unflaggableDomains,
@@ -227,5 +228,32 @@ describe("entries without effect", () => {
       Array(3).fill("a domain is a public or special-use suffix: never flagged"),
     );
     expect(unflaggableDomains(feed({ sets: "free" }), list)).toEqual([]);
+  });
+});
+
+const FORMATS = Object.keys(EXTENSIONS) as Format[];
+
+describe("what a parser would have to hold", () => {
+  const few = feed({ entries: { least: 1, most: 10 } });
+  const bytes = (text: string) => new TextEncoder().encode(text);
+  const lines = (count: number) => bytes("192.0.2.1\n".repeat(count - 1));
+  const records = (count: number) => bytes(`[${'{"host":"192.0.2.1"},'.repeat(count)}0]`);
+
+  test("lines: as many as the feed's entries, and 10,000 comments", () => {
+    requireParsable(few, "ip-lines", lines(10_010));
+    expect(() => requireParsable(few, "ip-lines", lines(10_011))).toThrow(
+      new FeedError("has 10011 lines, at most 10010 are parsed: at most 10 entries are expected"),
+    );
+  });
+  test("JSON: 64 values for each of the feed's entries", () => {
+    requireParsable(few, "monosans-json", records(319));
+    expect(() => requireParsable(few, "monosans-json", records(320))).toThrow(
+      new FeedError("has 642 JSON values, at most 640 are parsed: at most 10 entries are expected"),
+    );
+  });
+  test("every format that is one JSON document is known as one", () => {
+    const documents = FORMATS.filter((format) => EXTENSIONS[format] === "json" && !/lines/.test(format));
+    for (const format of documents)
+      expect(() => requireParsable(few, format, records(320)), format).toThrow("JSON values");
   });
 });

@@ -77,6 +77,59 @@ export function requireWholeLines(format: Format, next: Uint8Array, last: Uint8A
   if (longer) throw new HeldBack("is cut short: its last line is the beginning of one of the last good copy");
 }
 
+/** Formats of one JSON document. */
+const DOCUMENTS: ReadonlySet<Format> = new Set([
+  "onionoo-json",
+  "monosans-json",
+  "gluetun-json",
+  "abuseipdb-json",
+  "prefix-json",
+  "fastly-json",
+  "github-meta",
+  "misp-json",
+  "domain-json",
+  "fakefilter-json",
+  "misp-domains",
+]);
+/** Proxies of monosans have 34 values each, Tor's relays 11, all others fewer. */
+const VALUES_PER_ENTRY = 64;
+/** Lines that are no entries: comments and blank ones. A list has about a tenth of the entries that its row allows. */
+const MORE_LINES = 10_000;
+const [COMMA, BRACKET, BRACE] = [0x2c, 0x5b, 0x7b];
+
+/**
+ * Bounds what the parser of a copy has to hold, before it begins: {@link requireEntries} counts what the parser made, and
+ * 64 MiB of small records take 2 GB to parse.
+ * @throws FeedError when the text has more lines, or values of JSON, than as many entries as the feed can have may take
+ */
+export function requireParsable({ entries: { most } }: Feed, format: Format, body: Uint8Array): void {
+  const isDocument = DOCUMENTS.has(format);
+  const limit = isDocument ? most * VALUES_PER_ENTRY : most + MORE_LINES;
+  if (body.length <= limit) return; // each takes a byte
+  const count = isDocument ? countValues(body) : countLines(body);
+  if (count <= limit) return;
+  const unit = isDocument ? "JSON values" : "lines";
+  throw new FeedError(
+    `has ${count} ${unit}, at most ${limit} are parsed: at most ${most} entries are expected`,
+  );
+}
+
+/** An upper bound: what stands in strings is counted as well. */
+function countValues(body: Uint8Array): number {
+  let count = 1;
+  for (let i = 0; i < body.length; i++) {
+    const byte = body[i];
+    if (byte === COMMA || byte === BRACKET || byte === BRACE) count++;
+  }
+  return count;
+}
+
+function countLines(body: Uint8Array): number {
+  let count = 1;
+  for (let at = body.indexOf(LINE_END); at >= 0; at = body.indexOf(LINE_END, at + 1)) count++;
+  return count;
+}
+
 /** @throws FeedError when a copy has fewer or more entries than its feed can have */
 export function requireEntries(feed: Feed, count: number): void {
   const { least, most } = feed.entries;

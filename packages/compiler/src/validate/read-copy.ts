@@ -25,7 +25,13 @@ import {
 import { isSpecialUse } from "../parse/network-list.ts";
 import { parseVpnSystems } from "../parse/own-lists.ts";
 import type { Skips } from "../parse/tally.ts";
-import { requireEntries, requireNarrow, unflaggableDomains, unflaggableNetworks } from "./gates.ts";
+import {
+  requireEntries,
+  requireNarrow,
+  requireParsable,
+  unflaggableDomains,
+  unflaggableNetworks,
+} from "./gates.ts";
 import { spaceOf } from "./space.ts";
 
 /** What a copy holds, by what it is for. */
@@ -103,8 +109,11 @@ export function readCopy(feed: Feed, copy: FeedCopy, trusted: Release | undefine
 
 export function readContent(feed: Feed, copy: FeedCopy): Read {
   const { format } = copy;
-  if (isNetworkFormat(format)) return readNetworks(feed, format, onlyFile(copy));
-  if (isDomainFormat(format)) return readDomains(feed, format, onlyFile(copy));
+  if (isNetworkFormat(format) || isDomainFormat(format)) {
+    const body = onlyFile(copy);
+    requireParsable(feed, format, body);
+    return isNetworkFormat(format) ? readNetworks(feed, format, body) : readDomains(feed, format, body);
+  }
   if (format === "nro-delegated") {
     const rows = parseNroDelegated(onlyFile(copy));
     return { content: { registered: registeredFromList(rows) }, entries: rows.length };

@@ -12,8 +12,9 @@
 //      Runtimes differ in one known case: Node 20 accepts some right-to-left labels that break RFC 5893's rule (a digit
 //      first, or neighbours of the other direction); Bun refuses them, as UTS #46 requires.
 
+// Not "punycode": in Node that is a deprecated module of its own.
+import punycode from "punycode/punycode.js";
 import { parse } from "tldts";
-import { decodeALabel } from "./punycode.ts";
 
 // The engine has no DOM types; this is all that it needs of one.
 declare const URL: { new (text: string): { readonly hostname: string } };
@@ -231,4 +232,14 @@ function lastLabel(host: string): string {
 export function isSpecialUseDomain(host: string): boolean {
   const names = specialByLastLabel.get(lastLabel(host));
   return names?.some((name) => host === name || host.endsWith(`.${name}`)) === true;
+}
+
+const PREFIX = "xn--";
+
+export function decodeALabel(label: string): string | undefined {
+  try {
+    return punycode.decode(label.slice(PREFIX.length));
+  } catch {
+    return undefined;
+  }
 }

@@ -18,8 +18,8 @@ import {
   type Mode,
   type Outcome,
 } from "./answerer.ts";
+import type { LoadedRelease } from "./data-state.ts";
 import { dataStates, LOOKUPS } from "./data-state.ts";
-import type { LoadedRelease } from "./loaded-release.ts";
 
 type Entry = Record<string, unknown> & { feed: string; span?: number };
 

@@ -20,12 +20,10 @@ import { parseEmail } from "../email/email.ts";
 import type { Overrides } from "../overrides/compiled.ts";
 import { REPUTATION_ANSWERS } from "../overrides/reputation-flags.ts";
 import { answerEmail } from "../segment/email-segment.ts";
-import type { IpLookup, Lookup } from "./data-state.ts";
-import { EvidenceAppender } from "./evidence.ts";
+import type { IpLookup, LoadedRelease, Lookup } from "./data-state.ts";
 import { ADDRESS_INVALID, type LookupFailure, NO_RELEASE, NOT_FOUND, RESERVED } from "./failure.ts";
-import type { LoadedRelease } from "./loaded-release.ts";
+import { appendNetwork, appendSubject, EvidenceAppender } from "./opt-ins.ts";
 import { type Overridden, overrideEmail, overrideEntries, overrideReputation } from "./overlay.ts";
-import { appendNetwork, appendSubject } from "./subject.ts";
 
 /** `serve` refuses a lookup with missing data; `up` answers with what there is, and a header names what is not. */
 export type Mode = "up" | "serve";

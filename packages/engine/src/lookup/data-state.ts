@@ -1,12 +1,21 @@
-// data-state.ts: which lookups a release can answer, how old its data is, and the header that says so.
+// data-state.ts: a release as it answers: its segments, which lookups it can answer, how old its data is, and the header
+// that says so.
 //
 // in   a release manifest's missing and partial answers, the reports of its feeds, and the time
 // out  per lookup: what is missing, and the Inkling-Data-State header
 // src  docs/errors.md (DATA_NOT_LOADED), docs/api.md (ages), RFC 9651 (the header is an item with parameters)
 
 import { LOOKUPS, type Lookup } from "@inkling/contract";
-import { ageText, dataAges } from "../segment/data-age.ts";
-import { type Answer, answersIn, type FeedReport, type Release } from "../segment/release.ts";
+import type { EmailSegment } from "../segment/email-segment.ts";
+import type { IpSegment } from "../segment/ip-segment.ts";
+import {
+  type Answer,
+  ageText,
+  answersIn,
+  dataAges,
+  type FeedReport,
+  type Release,
+} from "../segment/release.ts";
 import type { SegmentKind } from "../segment/segment.ts";
 import { dataMissing, type LookupFailure } from "./failure.ts";
 
@@ -113,4 +122,22 @@ function headerOf(
 
 function parameter(name: string, values: readonly string[]): string {
   return values.length === 0 ? "" : `; ${name}="${values.join(" ")}"`;
+}
+
+/** What closes an entry of each feed of a lookup, or of the network: when its copy was fetched and published. */
+export type EvidenceTails = Readonly<Record<Lookup | "network", readonly Uint8Array[]>>;
+
+/** One release, immutable. A request takes it once and answers from it alone. */
+export interface LoadedRelease {
+  readonly name: string;
+  readonly manifest: Release;
+  readonly geo: IpSegment | undefined;
+  readonly reputation: IpSegment | undefined;
+  readonly email: EmailSegment | undefined;
+  /** Read for `include=network` alone. */
+  readonly network: IpSegment | undefined;
+  readonly states: Readonly<Record<Lookup, DataState>>;
+  /** What every IP answer of this release has as ETag: a URL's answer changes only with the release. */
+  readonly etag: string;
+  readonly evidence: EvidenceTails;
 }

@@ -4,13 +4,12 @@
 // out  a number below 2^30, where 0 means "nothing known"; the largest network around an address that has one value
 // err  open and verify: SegmentError; a lookup never throws and always ends, whatever the bytes
 // cost one read for the top 16 bits, then a node for each 8 more bits. Of DB-IP's networks a random IPv4 address needs
-//      one node in 66 of 100 cases, none in 31; IPv6 begins after 32 bits (prefix-index.ts) and needs one in 8, two in
+//      one node in 66 of 100 cases, none in 31; IPv6 begins after 32 bits (PrefixIndex) and needs one in 8, two in
 //      71, more in 18 (bench/README.md, Layouts)
 // note Array reads are `!`: those past the end, in a damaged file, are undefined, which no comparison accepts.
 
 import type { IpAddress } from "../address/ip.ts";
 import { ADDRESS_WORDS, BLOCK_ADDRESSES, type PackedAddresses } from "../address/packed.ts";
-import { PrefixIndex } from "./prefix-index.ts";
 import {
   blockBits,
   cellOf,
@@ -253,4 +252,42 @@ function widestBlock(directory: Int32Array, top: number, widest: number): number
 /** Names of nodes are negative then: a sign is quicker to test than a bit. */
 function signed(words: Uint32Array): Int32Array {
   return new Int32Array(words.buffer, words.byteOffset, words.length);
+}
+
+/** 2^32 divided by the golden ratio: spreads neighbours far apart (Knuth, The Art of Computer Programming 3, 6.4). */
+const SPREAD = 0x9e3779b1;
+
+export class PrefixIndex {
+  /** First bits and cell of each slot; a cell of 0 is an empty slot. */
+  private readonly slots: Int32Array;
+  private readonly last: number;
+  private readonly shift: number;
+
+  /** @param nodes the first 32 bits of each, as an int32, and its cell, which is not 0, in turn */
+  constructor(nodes: readonly number[]) {
+    const bits = 33 - Math.clz32(nodes.length >>> 1);
+    this.slots = new Int32Array(2 ** bits * 2);
+    this.last = 2 ** bits - 1;
+    this.shift = 32 - bits;
+    const { slots, last } = this;
+    for (let i = 0; i < nodes.length; i += 2) {
+      let slot = this.slotOf(nodes[i]!);
+      while (slots[2 * slot + 1] !== 0) slot = (slot + 1) & last;
+      slots[2 * slot] = nodes[i]!;
+      slots[2 * slot + 1] = nodes[i + 1]!;
+    }
+  }
+
+  /** @param first the address's first 32 bits as an int32 */
+  find(first: number): number {
+    const { slots, last } = this;
+    for (let slot = this.slotOf(first); ; slot = (slot + 1) & last) {
+      const cell = slots[2 * slot + 1]!;
+      if (cell === 0 || slots[2 * slot] === first) return cell;
+    }
+  }
+
+  private slotOf(first: number): number {
+    return Math.imul(first, SPREAD) >>> this.shift;
+  }
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { PrefixIndex } from "./prefix-index.ts";
+import { PrefixIndex } from "./ranges.ts";
 
 /** Cells of nodes are negative. */
 const cellOf = (i: number) => -1 - i;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { ageText, dataAges, oldestAge } from "./data-age.ts";
+import { ageText, dataAges, oldestAge } from "./release.ts";
 
 const NOW = Date.parse("2026-11-23T12:00:00Z");
 const HOUR = 3_600;

@@ -1,21 +1,20 @@
-// evidence.ts: appends the evidence to an answer: which feed claims what, of which network or domain, since when.
+// opt-ins.ts: appends to an answer what a caller opted in to: the address with its prefix, the network that it belongs to,
+// and the evidence, which is always the last member.
 //
-// in   an answer's bytes, its subject, the release that answered
-// out  the answer with "evidence" as its last member, at most 32 entries and 8 KB
-// src  docs/evidence.md
-// cost a quarter to a half more than the plain answer (bench/README.md)
+// in   an answer's bytes, what it is about, the release that answered
+// out  the answer with more members: "ip" and "prefix", "network", "evidence" with at most 32 entries and 8 KB
+// src  docs/api.md, docs/evidence.md, docs/email.md ("Labels")
+// cost a copy of the answer each; with evidence a quarter to a half more than the plain answer (bench/README.md)
 
-import type { UnwrappedAddress } from "../address/ip.ts";
+import { clearHostBits, formatIp, IpAddress, type UnwrappedAddress } from "../address/ip.ts";
 import { ascii } from "../email/ascii.ts";
 import { isSpecialUseDomain } from "../email/domain.ts";
 import type { EmailAddress } from "../email/email.ts";
-import { EvidenceBody, SPAN_NONE, SPAN_OF_ANSWER } from "../segment/evidence.ts";
+import { hasTag, isRoleAccount, suggestDomain } from "../email/email-labels.ts";
+import { EvidenceBody, labelsIn, SPAN_NONE, SPAN_OF_ANSWER } from "../segment/evidence.ts";
 import type { IpSegment } from "../segment/ip-segment.ts";
 import type { FeedReport } from "../segment/release.ts";
-import type { IpLookup, Lookup } from "./data-state.ts";
-import { labelEntries } from "./email-labels.ts";
-import type { EvidenceTails, LoadedRelease } from "./loaded-release.ts";
-import { networkText } from "./subject.ts";
+import type { EvidenceTails, IpLookup, LoadedRelease, Lookup } from "./data-state.ts";
 
 /** Prepared once for a release: nothing else of an entry changes while its segment stays. */
 export function evidenceTails(
@@ -125,4 +124,71 @@ export function parentOf(host: string, labels: number): string | undefined {
 function domainMember(host: string, labels: number): string {
   const domain = parentOf(host, labels);
   return domain === undefined ? "" : `,"domain":"${domain}"`;
+}
+
+const masked = new IpAddress();
+
+/** The network of so many bits around an address; "" for more bits than it has, in a damaged file only. */
+export function networkText({ family, words }: UnwrappedAddress, bits: number): string {
+  const width = family === 4 ? 32 : 128;
+  if (bits > width) return "";
+  masked.family = family;
+  masked.words.set(words);
+  clearHostBits(masked, bits);
+  return `${formatIp(masked)}/${bits}`;
+}
+
+/** @param segment that has the answer: `prefix` is the largest network around the address with the same one */
+export function appendSubject(answer: Uint8Array, address: UnwrappedAddress, segment: IpSegment): Uint8Array {
+  const prefix = networkText(address, segment.networkBits(address));
+  return append(answer, `,"ip":"${formatIp(address)}","prefix":"${prefix}"}`);
+}
+
+/** @param segment undefined where the release has none: the network is unknown, `null` */
+export function appendNetwork(
+  answer: Uint8Array,
+  address: UnwrappedAddress,
+  segment: IpSegment | undefined,
+): Uint8Array {
+  const facts = segment?.lookup(address);
+  if (segment === undefined || facts === undefined) return append(answer, ',"network":null}');
+  const prefix = networkText(address, segment.networkBits(address));
+  return append(answer, `,"network":{"prefix":"${prefix}",`, facts.subarray(1), "}");
+}
+
+/** @param answer a JSON object with at least one member, whose brace is dropped */
+function append(answer: Uint8Array, ...pieces: (string | Uint8Array)[]): Uint8Array {
+  const parts = pieces.map((piece) => (typeof piece === "string" ? ascii(piece) : piece));
+  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, answer.length - 1));
+  whole.set(answer.subarray(0, answer.length - 1));
+  let at = answer.length - 1;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+const entry = (label: string, more: object = {}) =>
+  ascii(JSON.stringify({ feed: "inkling", label, effect: "label", ...more }));
+
+const ROLE_ACCOUNT = entry("role_account");
+const ALIAS = entry("alias");
+
+/** @param record the release's evidence about the host */
+export function labelEntries(text: string, host: string, record?: Uint8Array): Uint8Array[] {
+  const local = text.slice(0, text.lastIndexOf("@"));
+  const entries: Uint8Array[] = [];
+  if (isRoleAccount(local)) entries.push(ROLE_ACCOUNT);
+  if (hasTag(local)) entries.push(ALIAS);
+  const suggestion = suggestDomain(host);
+  if (suggestion !== undefined && !isInUse(record)) {
+    entries.push(entry("mistyped", { did_you_mean: suggestion }));
+  }
+  return entries;
+}
+
+/** A domain on an allow-list receives real mail, however much it looks like a typing error. */
+function isInUse(record: Uint8Array | undefined): boolean {
+  return labelsIn(record).some((label) => label === "free_mail" || label === "relay");
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { ascii } from "../email/ascii.ts";
 import { SPAN_NONE } from "../segment/evidence.ts";
-import { labelEntries } from "./email-labels.ts";
+import { labelEntries } from "./opt-ins.ts";
 
 /** A record with this entry (docs/segment-format.md). */
 const recordOf = (text: string) =>
