@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import type { FeedReport } from "@inkling/engine";
 import { openServable } from "@inkling/release-store";
 import { answer } from "../packages/cli/src/runtime/answer.ts";
-import type { BuildResult } from "../packages/cli/src/runtime/build-process.ts";
+import type { BuildResult } from "../packages/cli/src/runtime/build.ts";
 import { keepFresh } from "../packages/cli/src/runtime/keep-fresh.ts";
 import type { Feed } from "../packages/compiler/src/catalog/feed.ts";
 import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";

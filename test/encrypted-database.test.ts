@@ -3,8 +3,8 @@
 import { afterAll, expect, test } from "bun:test";
 import { openStore, type Store } from "@inkling/server";
 import { SQL } from "bun";
+import { CHECKS } from "../packages/cli/src/commands/doctor.ts";
 import { loadSettings } from "../packages/cli/src/config/settings.ts";
-import { CHECKS } from "../packages/cli/src/runtime/checkup.ts";
 import { Postgres } from "./postgres.ts";
 import { withPrograms } from "./programs.ts";
 import { temporaryFolder } from "./release.ts";

@@ -3,9 +3,9 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { hostname } from "node:os";
 import { SQL } from "bun";
+import { CHECKS } from "../packages/cli/src/commands/doctor.ts";
 import { loadSettings } from "../packages/cli/src/config/settings.ts";
 import { runHere } from "../packages/cli/src/program.testing.ts";
-import { CHECKS } from "../packages/cli/src/runtime/checkup.ts";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
 import { LeaseBook } from "../packages/server/src/leases/book.ts";
 import { LeaseHolder } from "../packages/server/src/leases/holder.ts";

@@ -3,8 +3,8 @@
 
 import { afterAll, beforeAll, expect, jest, test } from "bun:test";
 import { SQL } from "bun";
+import { CHECKS } from "../packages/cli/src/commands/doctor.ts";
 import { loadSettings } from "../packages/cli/src/config/settings.ts";
-import { CHECKS } from "../packages/cli/src/runtime/checkup.ts";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
 import type { ServerOptions } from "../packages/server/src/server.ts";
 import type { Database } from "../packages/server/src/store/database.ts";

@@ -2,8 +2,8 @@
 // connection that stays the same.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { CHECKS } from "../packages/cli/src/commands/doctor.ts";
 import { loadSettings } from "../packages/cli/src/config/settings.ts";
-import { CHECKS } from "../packages/cli/src/runtime/checkup.ts";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
 import { openStore } from "../packages/server/src/store/store.ts";
 import { FLAG_ADDRESS, startGroupHost } from "./group-host.ts";

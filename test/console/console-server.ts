@@ -3,7 +3,7 @@
 import { expect } from "bun:test";
 import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { dataActions, Updates } from "../../packages/cli/src/runtime/data-actions.ts";
+import { dataActions, Updates } from "../../packages/cli/src/runtime/keep-fresh.ts";
 import { openConsole } from "../../packages/console/src/files.ts";
 import { startServer } from "../../packages/server/src/server.ts";
 import { openStore } from "../../packages/server/src/store/store.ts";

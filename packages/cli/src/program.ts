@@ -2,7 +2,7 @@
 
 import { FORM } from "@inkling/release-store/program";
 import { Command, CommanderError } from "commander";
-import type { Context } from "./runtime/context.ts";
+import type { Context } from "./runtime/command.ts";
 import { CliError, EXIT, explainFileError, fromBulk, SettingsError } from "./terminal/errors.ts";
 import { printable, type Style } from "./terminal/terminal.ts";
 

@@ -2,9 +2,8 @@
 
 import type { Command } from "commander";
 import { cliActor } from "../config/user.ts";
-import { addAction } from "../runtime/command.ts";
-import type { Context } from "../runtime/context.ts";
-import { warnOfNewDatabase, withStore } from "../runtime/keys.ts";
+import { addAction, type Context } from "../runtime/command.ts";
+import { warnOfNewDatabase, withStore } from "../runtime/store.ts";
 
 export function addAdmin(program: Command, context: Context): void {
   const admin = program.command("admin").description("the admin API on the admin listener");

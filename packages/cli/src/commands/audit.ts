@@ -3,11 +3,9 @@
 import { AUDIT_ACTIONS } from "@inkling/contract";
 import { type AuditEntry, auditJson, MAX_PAGE, type OverrideJson, storeWaiting, WAYS } from "@inkling/server";
 import { type Command, Option } from "commander";
-import { ignoreAway } from "../runtime/audited.ts";
-import { addAction, type Flags } from "../runtime/command.ts";
-import type { Context } from "../runtime/context.ts";
-import { withExistingStore } from "../runtime/keys.ts";
+import { addAction, type Context, type Flags } from "../runtime/command.ts";
 import { usage } from "../runtime/put-overrides.ts";
+import { ignoreAway, withExistingStore } from "../runtime/store.ts";
 import { table } from "../terminal/terminal.ts";
 import { parseDuration } from "./keys.ts";
 

@@ -15,10 +15,8 @@ import {
   readBackup,
   writeBackup,
 } from "../runtime/backup-file.ts";
-import { addAction } from "../runtime/command.ts";
-import type { Context } from "../runtime/context.ts";
-import { withExistingStore, withStore } from "../runtime/keys.ts";
-import { ensureWritable } from "../runtime/writable.ts";
+import { addAction, type Context } from "../runtime/command.ts";
+import { ensureWritable, withExistingStore, withStore } from "../runtime/store.ts";
 import { CliError, explainFileError, explainTargetError } from "../terminal/errors.ts";
 import { formatBytes, formatCount, warn } from "../terminal/terminal.ts";
 

@@ -5,15 +5,12 @@ import { currentName, messageOf, ReleaseError } from "@inkling/release-store";
 import { ChannelError, PublishStopped } from "@inkling/release-store/channel";
 import type { HostEntry } from "@inkling/server";
 import { type Command, Option } from "commander";
-import { auditedBy } from "../runtime/audited.ts";
 import { channelOf, openPublisher, renewIfDue, signingKey } from "../runtime/channel.ts";
-import { addAction } from "../runtime/command.ts";
-import type { Context } from "../runtime/context.ts";
+import { addAction, type Context } from "../runtime/command.ts";
 import { keepSettingsFresh, sleepUnlessAborted } from "../runtime/keep-fresh.ts";
-import { recordStart } from "../runtime/known-settings.ts";
-import { LiveSettings } from "../runtime/live-settings.ts";
-import { percentOf } from "../runtime/percent.ts";
-import { ensureWritable } from "../runtime/writable.ts";
+import { LiveSettings, recordStart } from "../runtime/live-settings.ts";
+import { percentOf } from "../runtime/rollout.ts";
+import { auditedBy, ensureWritable } from "../runtime/store.ts";
 import { CliError } from "../terminal/errors.ts";
 
 /** Finding that there is nothing to publish reads the statement. */

@@ -18,7 +18,6 @@ import {
   openReader,
   PublishStopped,
   publicKeyOf,
-  type Rollout,
   readChannel,
   readPrivateKey,
   readTrustState,
@@ -26,14 +25,11 @@ import {
   type Statement,
 } from "@inkling/release-store/channel";
 import { type Command, Option } from "commander";
-import { audited } from "../runtime/audited.ts";
 import { channelOf, openPublisher, trustedKeys, withChannel } from "../runtime/channel.ts";
-import { addAction, type Flags, type Result } from "../runtime/command.ts";
-import type { Context } from "../runtime/context.ts";
-import { percentOf } from "../runtime/percent.ts";
-import { readRollout, requireReady, rolloutText, watchRollout } from "../runtime/rollout.ts";
+import { addAction, type Context, type Flags, type Result } from "../runtime/command.ts";
+import { percentOf, readRollout, requireReady, rolloutText, watched } from "../runtime/rollout.ts";
+import { audited } from "../runtime/store.ts";
 import { CliError, EXIT, explainFileError, Stopped } from "../terminal/errors.ts";
-import { LiveLine } from "../terminal/progress.ts";
 import { formatAge, formatBytes, warn } from "../terminal/terminal.ts";
 
 const PUBLISH_SETTINGS = settingsReadBy("publisher");
@@ -245,29 +241,6 @@ async function changed<T>(remains: string, act: () => Promise<T>): Promise<T> {
     return await withChannel(act);
   } catch (error) {
     throw error instanceof PublishStopped ? new Stopped(remains) : error;
-  }
-}
-
-/** Reads the reports, until enough are ready or the time is over; undefined when it was stopped. */
-async function watched(
-  settings: Settings,
-  context: Context,
-  statement: Statement,
-  seconds: number,
-): Promise<Rollout | undefined> {
-  const line = new LiveLine(context.terminal);
-  try {
-    return await watchRollout(
-      () => readRollout(settings, context, statement),
-      seconds,
-      context.stopper.signal,
-      ({ ready, failed, waiting }, left) =>
-        line.show(
-          `At ${statement.percent} %: ${ready.length} servers ready, ${waiting.length} waiting, ${failed.length} failed; ${left} s left`,
-        ),
-    );
-  } finally {
-    line.clear();
   }
 }
 

@@ -3,7 +3,7 @@
 // out  subcommands, flags, and the values of flags that have a fixed set; files everywhere else
 
 import { Argument, type Command } from "commander";
-import type { Context } from "../runtime/context.ts";
+import type { Context } from "../runtime/command.ts";
 
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 type Shell = (typeof SHELLS)[number];

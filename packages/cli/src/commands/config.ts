@@ -3,8 +3,7 @@
 import { SETTING_NAMES, tomlKey, variableName } from "@inkling/contract";
 import type { Command } from "commander";
 import { exampleFile, type LoadedSettings, shown } from "../config/settings.ts";
-import { printResult } from "../runtime/command.ts";
-import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
+import { type Context, printResult, settingsFor, withSettings } from "../runtime/command.ts";
 import { table } from "../terminal/terminal.ts";
 
 export function addConfig(program: Command, context: Context): void {

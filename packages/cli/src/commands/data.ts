@@ -22,19 +22,17 @@ import {
   verifySegments,
 } from "@inkling/release-store";
 import type { Command } from "commander";
-import { audited } from "../runtime/audited.ts";
-import { build } from "../runtime/build.ts";
 import {
   type BuildDone,
   type BuildResult,
+  build,
   failedFeeds,
   findLastBuild,
   HELD_HINT,
   type LastBuild,
-} from "../runtime/build-process.ts";
-import { addAction } from "../runtime/command.ts";
-import type { Context } from "../runtime/context.ts";
-import { warnOfNewDatabase } from "../runtime/keys.ts";
+} from "../runtime/build.ts";
+import { addAction, type Context } from "../runtime/command.ts";
+import { audited, warnOfNewDatabase } from "../runtime/store.ts";
 import { CliError, EXIT, Stopped } from "../terminal/errors.ts";
 import { feedCount } from "../terminal/progress.ts";
 import {

@@ -5,10 +5,8 @@ import type { Settings } from "@inkling/contract";
 import { adoptCopies, type Copies, onlyInCopies, readCopyFiles, type Store } from "@inkling/server";
 import type { Command } from "commander";
 import { cliActor } from "../config/user.ts";
-import { addAction } from "../runtime/command.ts";
-import type { Context } from "../runtime/context.ts";
-import { counts, databaseState, databaseTroubles } from "../runtime/database-state.ts";
-import { withExistingStore, withStore } from "../runtime/keys.ts";
+import { addAction, type Context } from "../runtime/command.ts";
+import { counts, databaseState, databaseTroubles, withExistingStore, withStore } from "../runtime/store.ts";
 import { CliError } from "../terminal/errors.ts";
 
 const SETTINGS = ["dataDir"] as const;

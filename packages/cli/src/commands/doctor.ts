@@ -2,11 +2,26 @@
 
 import { SETTING_NAMES } from "@inkling/contract";
 import type { Command } from "commander";
-import { CHECKS, type Checkup, type Finding } from "../runtime/checkup.ts";
-import { printResult } from "../runtime/command.ts";
-import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
+import { type Context, printResult, settingsFor, withSettings } from "../runtime/command.ts";
+import { type Check, type Checkup, DATA_CHECKS, type Finding, problem } from "../runtime/doctor-checks.ts";
+import { DATABASE_CHECKS } from "../runtime/doctor-database.ts";
 import { EXIT, SettingsError } from "../terminal/errors.ts";
 import type { Style } from "../terminal/terminal.ts";
+
+export const CHECKS = [...DATA_CHECKS, ...DATABASE_CHECKS].map(
+  ([name, check]) => [name, guarded(check)] as const,
+);
+
+function guarded(check: Check): Check {
+  return async (checkup) => {
+    try {
+      return await check(checkup);
+    } catch (error) {
+      const { message, hint } = error as Error & { hint?: string };
+      return problem(message, hint ?? "see the message");
+    }
+  };
+}
 
 interface Named extends Finding {
   readonly check: string;

@@ -14,9 +14,8 @@ import {
 } from "@inkling/bulk";
 import type { Settings } from "@inkling/contract";
 import { type Command, Option } from "commander";
-import { openAnswerData } from "../runtime/answer-data.ts";
-import { addAction } from "../runtime/command.ts";
-import type { Context } from "../runtime/context.ts";
+import { openAnswerData } from "../runtime/answer.ts";
+import { addAction, type Context } from "../runtime/command.ts";
 import { CliError, EXIT, explainTargetError } from "../terminal/errors.ts";
 import { LiveLine } from "../terminal/progress.ts";
 import { attributions } from "../terminal/release-tables.ts";

@@ -17,11 +17,8 @@ import { type SettingName, type Settings, variableName } from "@inkling/contract
 import { type FeedReport, nearest } from "@inkling/engine";
 import { feedsOf, openCurrent, readFeedsReport } from "@inkling/release-store";
 import type { Command } from "commander";
-import { audited } from "../runtime/audited.ts";
-import { addAction } from "../runtime/command.ts";
-import type { Context } from "../runtime/context.ts";
-import { warnOfNewDatabase } from "../runtime/keys.ts";
-import { ensureWritable } from "../runtime/writable.ts";
+import { addAction, type Context } from "../runtime/command.ts";
+import { audited, ensureWritable, warnOfNewDatabase } from "../runtime/store.ts";
 import { CliError, EXIT, explainFileError } from "../terminal/errors.ts";
 import { feedAge, stateWord } from "../terminal/release-tables.ts";
 import { type ErrorOutput, formatBytes, roomyTable, table } from "../terminal/terminal.ts";

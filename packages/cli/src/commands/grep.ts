@@ -2,8 +2,7 @@
 
 import { valuesIn } from "@inkling/bulk/values";
 import type { Command } from "commander";
-import { addAction } from "../runtime/command.ts";
-import type { Context } from "../runtime/context.ts";
+import { addAction, type Context } from "../runtime/command.ts";
 import { linesOf, STDIN_OR_OUT } from "../runtime/input.ts";
 import { ATTRIBUTION, answerValues } from "./values.ts";
 

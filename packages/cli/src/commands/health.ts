@@ -3,9 +3,8 @@
 import { get } from "node:http";
 import { text } from "node:stream/consumers";
 import type { Command } from "commander";
-import { addAction } from "../runtime/command.ts";
-import type { Context } from "../runtime/context.ts";
-import { localUrl } from "../runtime/local-url.ts";
+import { localUrl } from "../config/settings.ts";
+import { addAction, type Context } from "../runtime/command.ts";
 import { CliError } from "../terminal/errors.ts";
 
 const WAIT_MS = 4_000;

@@ -3,9 +3,8 @@
 import { hostJson, type ListedHost, listHosts } from "@inkling/server";
 import { isSharedDatabase } from "@inkling/server/store";
 import type { Command } from "commander";
-import { addAction } from "../runtime/command.ts";
-import type { Context } from "../runtime/context.ts";
-import { withExistingStore } from "../runtime/keys.ts";
+import { addAction, type Context } from "../runtime/command.ts";
+import { withExistingStore } from "../runtime/store.ts";
 import { CliError } from "../terminal/errors.ts";
 import { formatAge, formatCount, table } from "../terminal/terminal.ts";
 

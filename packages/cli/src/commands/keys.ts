@@ -18,11 +18,9 @@ import {
 } from "@inkling/server";
 import type { Command } from "commander";
 import { cliActor } from "../config/user.ts";
-import { addAction, type Flags, type Result } from "../runtime/command.ts";
-import type { Context } from "../runtime/context.ts";
-import { ONLY_IN_COPIES } from "../runtime/database-state.ts";
-import { warnOfNewDatabase, withExistingStore, withStore } from "../runtime/keys.ts";
-import { revokeKey } from "../runtime/revoke.ts";
+import { addAction, type Context, type Flags, type Result } from "../runtime/command.ts";
+import { revokeKey } from "../runtime/keys.ts";
+import { ONLY_IN_COPIES, warnOfNewDatabase, withExistingStore, withStore } from "../runtime/store.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import { formatCount, table, warn } from "../terminal/terminal.ts";
 

@@ -4,10 +4,9 @@ import { readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import { replaceFile } from "@inkling/release-store";
 import { exportFile, parseOverrideFile } from "@inkling/server";
 import type { Command } from "commander";
-import { addAction } from "../runtime/command.ts";
-import type { Context } from "../runtime/context.ts";
-import { warnOfNewDatabase, withExistingStore } from "../runtime/keys.ts";
+import { addAction, type Context } from "../runtime/command.ts";
 import { AUTHOR, checked, contextOf, put, usage } from "../runtime/put-overrides.ts";
+import { warnOfNewDatabase, withExistingStore } from "../runtime/store.ts";
 import { explainFileError } from "../terminal/errors.ts";
 import { formatCount } from "../terminal/terminal.ts";
 

@@ -14,11 +14,9 @@ import {
 } from "@inkling/server";
 import type { Command } from "commander";
 import { cliActor } from "../config/user.ts";
-import { addAction, type Flags } from "../runtime/command.ts";
-import type { Context } from "../runtime/context.ts";
-import { ONLY_IN_COPIES } from "../runtime/database-state.ts";
-import { warnOfNewDatabase, withExistingStore } from "../runtime/keys.ts";
+import { addAction, type Context, type Flags } from "../runtime/command.ts";
 import { AUTHOR, authorOf, checked, contextOf, put, usage } from "../runtime/put-overrides.ts";
+import { ONLY_IN_COPIES, warnOfNewDatabase, withExistingStore } from "../runtime/store.ts";
 import { CliError } from "../terminal/errors.ts";
 import { table, warn } from "../terminal/terminal.ts";
 import { addAudit, shortValue } from "./audit.ts";

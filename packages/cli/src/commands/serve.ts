@@ -8,11 +8,10 @@ import { loadOnce } from "@inkling/server/load-once";
 import type { RunningServer } from "@inkling/server/serve";
 import type { Command } from "commander";
 import { shown } from "../config/settings.ts";
-import { addAction } from "../runtime/command.ts";
-import type { Context } from "../runtime/context.ts";
+import { addAction, type Context } from "../runtime/command.ts";
 import { LiveSettings } from "../runtime/live-settings.ts";
 import { probeListeners, serveUntilStopped } from "../runtime/run-server.ts";
-import { ensureWritable, forgetChannelReport, whyReadOnly } from "../runtime/writable.ts";
+import { ensureWritable, forgetChannelReport, whyReadOnly } from "../runtime/store.ts";
 import { LiveLine } from "../terminal/progress.ts";
 import { formatBytes } from "../terminal/terminal.ts";
 
@@ -51,9 +50,9 @@ async function serve(live: LiveSettings, context: Context): Promise<void> {
   probeListeners(settings);
   if (readOnly === undefined) forgetChannelReport(dataDir); // otherwise it is of those who put releases there
   const upkeep = loadOnce(async () => {
-    const { dataActions, Updates } = await import("../runtime/data-actions.ts");
+    const { dataActions, keepSettingsFresh, Updates } = await import("../runtime/keep-fresh.ts");
     const updates = new Updates();
-    return { updates, actions: dataActions(updates) };
+    return { updates, actions: dataActions(updates), keepSettingsFresh };
   });
   const actions = async () => (await upkeep()).actions;
   await serveUntilStopped({ mode: "serve", live, actions }, context, async ({ hasRelease, log }) => {
@@ -66,8 +65,7 @@ async function serve(live: LiveSettings, context: Context): Promise<void> {
       log.info("data-folder-read-only", { reason: readOnly, effect });
       return;
     }
-    const { updates } = await upkeep();
-    const { keepSettingsFresh } = await import("../runtime/keep-fresh.ts");
+    const { updates, keepSettingsFresh } = await upkeep();
     const firstMs = hasRelease ? FIRST_UPDATE_MS * (1 + Math.random()) : 0;
     await keepSettingsFresh(live, log, stopper.signal, { firstMs, updates });
   });

@@ -21,7 +21,7 @@ import {
   tomlKey,
   variableName,
 } from "@inkling/contract";
-import { nearest } from "@inkling/engine";
+import { nearest, urlHost } from "@inkling/engine";
 import { DATA_FOLDER } from "@inkling/release-store";
 import { parse as parseToml, TomlError } from "smol-toml";
 import { z } from "zod";
@@ -335,3 +335,9 @@ export function exampleFile(): string {
 
 const flagOrNone = (name: SettingName) =>
   settingRow(name).secret ? "none (it is a secret)" : flagName(name);
+
+/** Where this machine reaches a listener. @param host that it listens on: any address of this machine is best tried at the loopback one */
+export function localUrl(host: string, port: number): string {
+  const reached = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  return `http://${urlHost(reached)}:${port}`;
+}

@@ -6,7 +6,7 @@ import { smallRelease, temporaryFolder } from "../../../../test/release.ts";
 import { loadSettings } from "../config/settings.ts";
 import { makeStyle } from "../terminal/terminal.ts";
 import { banner } from "./banner.ts";
-import { type KeysOf, saveSecrets } from "./first-keys.ts";
+import { type KeysOf, saveSecrets } from "./keys.ts";
 
 const dataDir = temporaryFolder();
 smallRelease(dataDir, 1);

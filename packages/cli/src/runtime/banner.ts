@@ -4,11 +4,11 @@ import type { Settings } from "@inkling/contract";
 import type { LoadedRelease } from "@inkling/engine";
 import { feedsOf } from "@inkling/release-store";
 import type { Scope } from "@inkling/server";
+import { localUrl } from "../config/settings.ts";
 import { attributions, dataAge, dataGaps, oldestData } from "../terminal/release-tables.ts";
 import { formatAgo, type Style } from "../terminal/terminal.ts";
 import { answer } from "./answer.ts";
-import type { KeysOf } from "./first-keys.ts";
-import { localUrl } from "./local-url.ts";
+import type { KeysOf } from "./keys.ts";
 
 interface BannerInput {
   readonly settings: Settings;

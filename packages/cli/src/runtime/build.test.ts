@@ -1,9 +1,23 @@
-// A build order follows from the settings.
+// A build order follows from the settings; what a build process says becomes its result, or an error.
 
-import { describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { BuildEvent } from "@inkling/compiler/events";
 import type { FeedReport } from "@inkling/engine";
+import { DATA_FOLDER, lockDataFolder } from "@inkling/release-store";
 import { loadSettings } from "../config/settings.ts";
-import { buildOrder, mayFindNewer, unreachedHint } from "./build.ts";
+import type { CliError } from "../terminal/errors.ts";
+import {
+  BuildBusy,
+  type BuildResult,
+  buildOrder,
+  mayFindNewer,
+  runBuild,
+  unreachedHint,
+  writeLastBuild,
+} from "./build.ts";
 
 const KEYS = {
   INKLING_MAXMIND_ACCOUNT_ID: "123456",
@@ -101,5 +115,209 @@ describe("what could not be reached comes with what to do", () => {
   });
   test("nothing to do where all were reached", () => {
     expect(unreachedHint(settingsOf({}), { done: { unreached: [] }, feeds: [feed("seed")] })).toBeUndefined();
+  });
+});
+
+const temp = mkdtempSync(join(tmpdir(), "inkling-build-"));
+afterAll(() => rmSync(temp, { recursive: true, force: true }));
+
+const release = {
+  format: 1,
+  id: "0123456789ab",
+  code: "a".repeat(64),
+  created_at: "2026-06-01T00:00:00Z",
+  segments: {},
+  feeds: [],
+  missing: [],
+  partial: [],
+};
+const done = {
+  type: "done",
+  published: true,
+  name: "n",
+  release,
+  refused: [],
+  unreached: [],
+  missing: [],
+  seconds: 1,
+  peakBytes: 2,
+};
+const conflict = { type: "conflict", domain: "a.com", verdict: "disposable", reason: "r" };
+const printing = (...events: object[]) =>
+  events.map((event) => `console.log(${JSON.stringify(JSON.stringify(event))});`).join("");
+
+let scripts = 0;
+/** Runs `script` as if it were the compiler. */
+function runScript(script: string, signal = new AbortController().signal) {
+  const path = join(temp, `${scripts++}.js`);
+  writeFileSync(path, script);
+  const events: BuildEvent[] = [];
+  const command = [process.execPath, path];
+  const result = runBuild(
+    { dataDir: "/nowhere", fetch: false },
+    { command, signal, onEvent: (e) => events.push(e) },
+  );
+  return { result, events };
+}
+
+async function errorOf(result: Promise<BuildResult>): Promise<CliError> {
+  return result.then(
+    () => {
+      throw new Error("it did not fail");
+    },
+    (error) => error,
+  );
+}
+
+test("a build has no credential in its environment", async () => {
+  const secrets = [
+    "INKLING_MAXMIND_LICENSE_KEY",
+    "INKLING_DATABASE_URL",
+    "PGPASSWORD",
+    "AWS_SECRET_ACCESS_KEY",
+  ];
+  const proxies = ["HTTPS_PROXY", "no_proxy"];
+  for (const name of [...secrets, ...proxies]) process.env[name] = "made-up-secret";
+  const script = `throw new Error(Object.keys(process.env).join(" "));`;
+  const error = await errorOf(runScript(script).result);
+  for (const name of [...secrets, ...proxies]) delete process.env[name];
+  for (const name of ["PATH", ...proxies]) expect(error.hint).toMatch(new RegExp(`\\b${name}\\b`));
+  for (const name of secrets) expect(error.hint).not.toContain(name);
+});
+
+test("a build's heap does not grow with the memory of the machine", async () => {
+  // Bun ends with an error where it does not know the name of the option.
+  const script = "throw new Error(process.env.BUN_JSC_forceRAMSize);";
+  expect((await errorOf(runScript(script).result)).hint).toContain("error: 250000000");
+});
+
+describe("how a build ends", () => {
+  test("done: events in order, conflicts kept", async () => {
+    const { result, events } = runScript(printing({ type: "note", text: "hello" }, conflict, done));
+    const { conflicts, done: last } = await result;
+    expect(events.map(({ type }) => type)).toEqual(["note", "conflict", "done"]);
+    expect([last.refused, conflicts.length, last.name]).toEqual([[], 1, "n"]);
+  });
+
+  test("exit code 3: done, but a feed was refused", async () => {
+    const { result } = runScript(`${printing({ ...done, refused: ["ipsum-3"] })}process.exitCode = 3`);
+    expect((await result).done.refused).toEqual(["ipsum-3"]);
+  });
+
+  test("the order comes through standard input, and nothing of it stands in the arguments", async () => {
+    const { events, result } = runScript(
+      `const text = process.argv.slice(2).join("|") + require("fs").readFileSync(0, "utf8");
+      console.log(JSON.stringify({ type: "note", text }));${printing(done)}`,
+    );
+    await result;
+    expect(events[0]).toEqual({ type: "note", text: '{"dataDir":"/nowhere","fetch":false}' });
+  });
+
+  test("an event cut into pieces is one event", async () => {
+    const text = JSON.stringify({ type: "note", text: "zürich" });
+    const script = `const all = new TextEncoder().encode(${JSON.stringify(text)} + "\\n");
+      for (const byte of all) require("fs").writeSync(1, new Uint8Array([byte]));${printing(done)}`;
+    const { events, result } = runScript(script);
+    await result;
+    expect(events[0]).toEqual({ type: "note", text: "zürich" });
+  });
+
+  const failures: [name: string, script: string, message: RegExp, hint: RegExp][] = [
+    [
+      "by an event",
+      `${printing({ type: "failed", message: "disk is full", hint: "free some" })}process.exitCode = 1`,
+      /^disk is full$/,
+      /^free some\nNothing was published/,
+    ],
+    [
+      "by dying, with its last lines",
+      `${printing({ type: "note", text: "x" })}console.error("out of cheese");process.exit(7)`,
+      /^the build died \(exit code 7\)$/,
+      /its last lines:\n {2}out of cheese\nNothing was published/,
+    ],
+    [
+      "after a release was published without what was late",
+      `${printing({ type: "note", text: "x", published: "r1" })}process.exit(7)`,
+      /^the build died \(exit code 7\)$/,
+      /^The release r1 was published before that\.$/,
+    ],
+    [
+      "by a signal from outside",
+      'process.kill(process.pid, "SIGKILL")',
+      /^the build died \(SIGKILL\)$/,
+      /short of memory.*\nNothing was published/,
+    ],
+    ["by ending without output", "", /^the build died \(exit code 0\)$/, /^Nothing was published/],
+    [
+      "by claiming success and failing",
+      `${printing(done)}process.exitCode = 1`,
+      /^the build died/,
+      /Nothing was/,
+    ],
+    ["by writing something else", 'console.log("{}")', /^the build died/, /its last lines:\n {2}\{\}/],
+  ];
+  test.each(failures)("failed %s", async (_, script, message, hint) => {
+    const error = await errorOf(runScript(script).result);
+    expect(error.message).toMatch(message);
+    expect(error.hint).toMatch(hint);
+    expect(error.exitCode).toBe(1);
+  });
+
+  test("because another build is at work in the folder, as the compiler itself reports it", async () => {
+    const dataDir = mkdtempSync(join(temp, "busy-"));
+    const release = lockDataFolder(dataDir);
+    const { signal } = new AbortController();
+    const error = await errorOf(runBuild({ dataDir, fetch: false }, { signal, onEvent: () => {} }));
+    release();
+    expect(error).toBeInstanceOf(BuildBusy);
+    expect(error.message).toStartWith(`another build is at work in ${dataDir} (process ${process.pid}; `);
+    expect(error.hint).toMatch(/^wait for it to end, then try again\nNothing was published/);
+  });
+
+  test("stopped: the child is gone, and nothing was published", async () => {
+    const controller = new AbortController();
+    const script = `setInterval(() => {}, 1000);console.log(JSON.stringify({ type: "note", text: String(process.pid) }));`;
+    const { result, events } = runScript(script, controller.signal);
+    while (events.length === 0) await Bun.sleep(10);
+    controller.abort();
+    const error = await errorOf(result);
+    expect([error.message, error.hint, error.exitCode]).toEqual([
+      "stopped: nothing was published; what was there before is untouched",
+      undefined,
+      130,
+    ]);
+    const pid = Number((events[0] as BuildEvent & { type: "note" }).text);
+    expect(() => process.kill(pid, 0)).toThrow();
+  });
+});
+
+test("a build that keeps the email segment keeps the conflicts found when it was made", async () => {
+  const dataDir = join(temp, "again");
+  const segment = { sha256: "a".repeat(64), bytes: 1, inputs: "b".repeat(64) };
+  const with_ = (sha256: string) => ({
+    ...done,
+    release: { ...release, segments: { email: { ...segment, sha256 } } },
+  });
+  const record = async (...events: object[]) => {
+    writeLastBuild(dataDir, await runScript(printing(...events)).result, new Date(0));
+    return JSON.parse(readFileSync(join(dataDir, DATA_FOLDER.lastBuild), "utf8")).conflicts.length;
+  };
+  expect(await record(conflict, with_("a".repeat(64)))).toBe(1);
+  expect(await record(with_("a".repeat(64)))).toBe(1);
+  expect(await record(with_("c".repeat(64)))).toBe(0);
+});
+
+test("the last build is recorded whole, without temporary files", async () => {
+  const { result } = runScript(printing(conflict, done));
+  const dataDir = join(temp, "data");
+  writeLastBuild(dataDir, await result, new Date("2026-06-01T12:00:00Z"));
+  expect(readdirSync(dataDir)).toEqual([DATA_FOLDER.lastBuild]);
+  expect(JSON.parse(readFileSync(join(dataDir, DATA_FOLDER.lastBuild), "utf8"))).toEqual({
+    finished_at: "2026-06-01T12:00:00.000Z",
+    release: "n",
+    published: true,
+    seconds: 1,
+    peak_bytes: 2,
+    conflicts: [{ domain: "a.com", verdict: "disposable", reason: "r" }],
   });
 });

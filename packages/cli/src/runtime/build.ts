@@ -1,17 +1,212 @@
-// build.ts: a build as a command runs it: checks, then progress on the terminal, then hints.
+// build.ts: a build as a command runs it: checks, the compiler as a process of its own, progress on the terminal, hints.
+//
+// in   a BuildOrder, written to the compiler's standard input
+// out  how it ended, and the domains that lists disagree on
+// err  CliError: it reported a failure, it died, or it was interrupted; nothing was published then
+//
+// A build that runs out of memory takes only itself down.
 
+import { readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
-import type { BuildOrder } from "@inkling/compiler/events";
+import { dirname, join } from "node:path";
+import { type BuildEvent, type BuildOrder, buildEvent, type Trouble } from "@inkling/compiler/events";
 import { CREDENTIALS } from "@inkling/compiler/feed";
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
 import type { Settings } from "@inkling/contract";
-import { dropBrokenSegments, findUsable } from "@inkling/release-store";
+import type { FeedReport } from "@inkling/engine";
+import {
+  crashReport,
+  DATA_FOLDER,
+  dropBrokenSegments,
+  findUsable,
+  makeFolder,
+  replaceJson,
+} from "@inkling/release-store";
+import { processCommand } from "@inkling/release-store/program";
+import { buildEnvironment, processEnvironment } from "../config/environment.ts";
 import { shown } from "../config/settings.ts";
-import { CliError, explainFileError } from "../terminal/errors.ts";
+import { CliError, explainFileError, Stopped } from "../terminal/errors.ts";
 import { LiveLine, Progress } from "../terminal/progress.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import { type BuildResult, runBuild, writeLastBuild } from "./build-process.ts";
-import { ensureWritable } from "./writable.ts";
+import { ensureWritable } from "./store.ts";
+
+export type BuildDone = BuildEvent & { type: "done" };
+type BuildConflict = BuildEvent & { type: "conflict" };
+
+interface BuiltFeed extends FeedReport {
+  readonly trouble?: Trouble | undefined;
+}
+
+export interface BuildResult {
+  readonly done: BuildDone;
+  /** The feeds of this build; `done.release` may be an older release, found equal. */
+  readonly feeds: readonly BuiltFeed[];
+  readonly conflicts: readonly BuildConflict[];
+}
+
+/** Feeds that brought no new copy although they should have, whatever is in use instead. */
+export const failedFeeds = ({
+  refused,
+  unreached,
+  missing,
+}: Pick<BuildDone, "refused" | "unreached" | "missing">) => [...refused, ...unreached, ...missing];
+
+export interface SpawnOptions {
+  readonly onEvent: (event: BuildEvent) => void;
+  readonly onStart?: (pid: number) => void;
+  /** Aborting stops the build; what was published before stays. */
+  readonly signal: AbortSignal;
+  /** What to run, for tests. */
+  readonly command?: readonly string[];
+}
+
+/** What to do about a release that waits for the operator. */
+export const HELD_HINT =
+  "`npx @inkling/cli data update --accept release` publishes it; `npx @inkling/cli feeds disable ID` leaves a list out";
+
+/** A stopped build has this long to clean up before it is killed. */
+const GRACE_MS = 2_000;
+const MOST_LAST_LINES = 12;
+const NOTHING_PUBLISHED = "Nothing was published; what was there before is untouched.";
+
+export async function runBuild(order: BuildOrder, options: SpawnOptions): Promise<BuildResult> {
+  const child = Bun.spawn([...(options.command ?? processCommand("compiler"))], {
+    stdin: Buffer.from(JSON.stringify(order)),
+    stdout: "pipe",
+    stderr: "pipe",
+    env: buildEnvironment(processEnvironment),
+  });
+  options.onStart?.(child.pid);
+  const stop = () => {
+    child.kill("SIGTERM");
+    setTimeout(() => child.kill("SIGKILL"), GRACE_MS).unref();
+  };
+  options.signal.addEventListener("abort", stop, { once: true });
+  if (options.signal.aborted) stop();
+  let last: BuildEvent | undefined;
+  let published: string | undefined;
+  const conflicts: BuildConflict[] = [];
+  const feeds = new Map<string, BuiltFeed>(); // a feed that is late is reported twice
+  const lastLines: string[] = [];
+  const keepLast = (line: string) => {
+    if (line.trim() !== "") lastLines.push(line);
+    if (lastLines.length > MOST_LAST_LINES) lastLines.shift();
+  };
+  const follow = eachLine(child.stdout, (line) => {
+    const event = parseEvent(line);
+    if (event === undefined) return keepLast(line);
+    last = event;
+    if (event.type === "note") published = event.published ?? published;
+    if (event.type === "conflict") conflicts.push(event);
+    if (event.type === "feed") feeds.set(event.feed.id, { ...event.feed, trouble: event.trouble });
+    options.onEvent(event);
+  });
+  await Promise.all([follow, eachLine(child.stderr, keepLast)]);
+  await child.exited;
+  options.signal.removeEventListener("abort", stop);
+  if (last?.type === "done" && (child.exitCode === 0 || child.exitCode === 3)) {
+    return { done: last, feeds: [...feeds.values()], conflicts };
+  }
+  const standing =
+    published === undefined ? NOTHING_PUBLISHED : `The release ${published} was published before that.`;
+  if (options.signal.aborted) throw new BuildInterrupted(standing);
+  if (last?.type === "failed") {
+    const Failure = last.code === "busy" ? BuildBusy : CliError;
+    throw new Failure(last.message, `${last.hint}\n${standing}`);
+  }
+  const report = isCrash(lastLines) ? crashReport(lastLines.join("\n")) : lastLines;
+  throw died(child.exitCode, child.signalCode?.toString() ?? null, report, standing);
+}
+
+/** The user stopped the build. */
+export class BuildInterrupted extends Stopped {
+  constructor(standing = NOTHING_PUBLISHED) {
+    super(`${standing[0]!.toLowerCase()}${standing.slice(1, -1)}`);
+  }
+}
+
+/** Another build holds the data folder: this one did nothing. */
+export class BuildBusy extends CliError {}
+
+/** Of the runtime: its link and paths help nobody here, and the text may go to a log. */
+const isCrash = (lines: readonly string[]) => lines.some((line) => line.startsWith("panic"));
+
+function parseEvent(line: string): BuildEvent | undefined {
+  try {
+    return buildEvent.parse(JSON.parse(line));
+  } catch {
+    return undefined; // not an event: shown if it dies
+  }
+}
+
+/** SIGKILL that we did not send is nearly always the kernel's, short of memory. */
+function died(
+  code: number | null,
+  signal: string | null,
+  lines: readonly string[],
+  standing: string,
+): CliError {
+  const how = signal === null ? `exit code ${code}` : signal;
+  const memory =
+    signal === "SIGKILL"
+      ? "the system or container may be short of memory: a build takes 1 GB, more with GeoLite2 City beside DB-IP\n"
+      : "";
+  const last = lines.length > 0 ? `its last lines:\n${lines.map((line) => `  ${line}`).join("\n")}\n` : "";
+  return new CliError(`the build died (${how})`, `${memory}${last}${standing}`);
+}
+
+async function eachLine(stream: ReadableStream<Uint8Array>, use: (line: string) => void): Promise<void> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of stream) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = lines.pop()!;
+    for (const line of lines) use(line);
+  }
+  if (rest !== "") use(rest);
+}
+
+/** What is kept of a build beyond its release; the release itself has only what its content follows from. */
+export interface LastBuild {
+  readonly finished_at: string;
+  readonly release: string;
+  readonly published: boolean;
+  readonly seconds: number;
+  readonly peak_bytes: number;
+  /** Of the segment that the conflicts were found in: a build that takes it over as it is finds none itself. */
+  readonly email_sha256?: string | undefined;
+  readonly conflicts: readonly Omit<BuildConflict, "type">[];
+}
+
+/** The result of the last build, or undefined when it was not recorded. */
+export function findLastBuild(dataDir: string): LastBuild | undefined {
+  try {
+    return JSON.parse(readFileSync(join(dataDir, DATA_FOLDER.lastBuild), "utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Writes `last-build.json`, whole or not at all. */
+export function writeLastBuild(dataDir: string, result: BuildResult, now: Date): void {
+  const { done } = result;
+  const path = join(dataDir, DATA_FOLDER.lastBuild);
+  const email = done.release.segments.email?.sha256;
+  const before = findLastBuild(dataDir);
+  const isSame = email !== undefined && before?.email_sha256 === email;
+  const conflicts = isSame && result.conflicts.length === 0 ? before.conflicts : result.conflicts;
+  const content: LastBuild = {
+    finished_at: now.toISOString(),
+    release: done.name,
+    published: done.published,
+    seconds: done.seconds,
+    peak_bytes: done.peakBytes,
+    email_sha256: email,
+    conflicts: conflicts.map(({ domain, verdict, reason }) => ({ domain, verdict, reason })),
+  };
+  makeFolder(dirname(path));
+  replaceJson(path, content);
+}
 
 const REDRAW_MS = 100;
 

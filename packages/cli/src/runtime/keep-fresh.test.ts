@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from "bun:test";
 import { getEventListeners } from "node:events";
 import type { FeedReport } from "@inkling/engine";
 import { CliError } from "../terminal/errors.ts";
-import { BuildBusy, BuildInterrupted, type BuildResult } from "./build-process.ts";
+import { BuildBusy, BuildInterrupted, type BuildResult } from "./build.ts";
 import {
   keepFresh,
   LONGEST_PAUSE_MS,

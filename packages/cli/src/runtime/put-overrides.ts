@@ -5,7 +5,7 @@ import type { NewOverride } from "@inkling/engine";
 import { OverrideConflictError, type OverrideContext, OverrideInputError } from "@inkling/server";
 import { cliActor, userName } from "../config/user.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
-import { withStore } from "./keys.ts";
+import { withStore } from "./store.ts";
 
 export const AUTHOR = [
   "--author <name>",

@@ -1,4 +1,4 @@
-// rollout.ts: how servers do with the release of a channel: what each reports, and what a promotion makes of it.
+// rollout.ts: the share of servers that take a release of a channel: what each reports, and what a promotion makes of it.
 
 import type { Settings } from "@inkling/contract";
 import { readReports } from "@inkling/release-store";
@@ -13,11 +13,19 @@ import {
 } from "@inkling/release-store/channel";
 import { HOST_SILENT_MS, listHosts } from "@inkling/server";
 import { isSharedDatabase } from "@inkling/server/store";
-import { CliError } from "../terminal/errors.ts";
+import { CliError, EXIT } from "../terminal/errors.ts";
+import { LiveLine } from "../terminal/progress.ts";
 import { channelOf } from "./channel.ts";
-import type { Context } from "./context.ts";
+import type { Context } from "./command.ts";
 import { sleepUnlessAborted } from "./keep-fresh.ts";
-import { withExistingStore } from "./keys.ts";
+import { withExistingStore } from "./store.ts";
+
+/** @throws CliError */
+export function percentOf(text: string): number {
+  const percent = Number(text);
+  if (/^\d{1,3}$/.test(text) && percent <= 100) return percent;
+  throw new CliError(`--percent is a whole number from 0 to 100: it is ${text}`, undefined, EXIT.usage);
+}
 
 /** Files of servers that are gone for so long are removed. */
 const FORGET_MS = 86_400_000;
@@ -69,7 +77,7 @@ export function requireReady(statement: Statement, rollout: Rollout): void {
  * Looks at the reports until enough servers are ready, or too few can become so, or the time is over.
  * @returns undefined when `signal` was aborted first
  */
-export async function watchRollout(
+async function watchRollout(
   read: () => Promise<Rollout>,
   seconds: number,
   signal: AbortSignal,
@@ -88,5 +96,28 @@ export async function watchRollout(
     if (isDone || failures > 2 || left <= 0) return rollout;
     show(rollout, Math.ceil(left / 1_000));
     await sleepUnlessAborted(Math.min(LOOK_MS, left), signal);
+  }
+}
+
+/** Reads the reports, until enough are ready or the time is over; undefined when it was stopped. */
+export async function watched(
+  settings: Settings,
+  context: Context,
+  statement: Statement,
+  seconds: number,
+): Promise<Rollout | undefined> {
+  const line = new LiveLine(context.terminal);
+  try {
+    return await watchRollout(
+      () => readRollout(settings, context, statement),
+      seconds,
+      context.stopper.signal,
+      ({ ready, failed, waiting }, left) =>
+        line.show(
+          `At ${statement.percent} %: ${ready.length} servers ready, ${waiting.length} waiting, ${failed.length} failed; ${left} s left`,
+        ),
+    );
+  } finally {
+    line.clear();
   }
 }

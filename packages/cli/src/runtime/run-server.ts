@@ -8,9 +8,8 @@ import { loadOnce } from "@inkling/server/load-once";
 import { probePort, type RunningServer, type ServerOptions, startServer } from "@inkling/server/serve";
 import { processEnvironment, surroundings, workerEnvironment } from "../config/environment.ts";
 import { serviceManager } from "../terminal/service-manager.ts";
-import type { Context } from "./context.ts";
-import { recordStart } from "./known-settings.ts";
-import type { LiveSettings } from "./live-settings.ts";
+import type { Context } from "./command.ts";
+import { type LiveSettings, recordStart } from "./live-settings.ts";
 
 /** In a clone the console is bundled, in 80 ms, for the first page that is requested, not for the start. */
 function serveConsole(): NonNullable<ServerOptions["console"]> {

@@ -1,8 +1,9 @@
-// checkup.ts: the checks of `inkling doctor`, one row each.
+// doctor-checks.ts: the checks of `inkling doctor` on this machine and its data, one row each; doctor-database.ts has those
+// on the database.
 //
 // in   the settings in force and the time
 // out  a Finding: ok, a note (works, but know this), or a problem with what to do
-// err  none thrown: a check that throws is a problem with its message
+// err  a check that throws is a problem with its message
 
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -22,22 +23,15 @@ import {
   verifySegments,
 } from "@inkling/release-store";
 import { FORM } from "@inkling/release-store/program";
-import { type ListedHost, listHosts } from "@inkling/server";
 import { type Listener, probePort } from "@inkling/server/serve";
-import { isSharedDatabase } from "@inkling/server/store";
 import { whyInstall } from "../../bin/installed.mjs";
 import packageJson from "../../package.json" with { type: "json" };
-import { processEnvironment } from "../config/environment.ts";
-import { databaseFile, shown } from "../config/settings.ts";
+import { localUrl, shown } from "../config/settings.ts";
 import { explainFileError } from "../terminal/errors.ts";
 import { dataAge, overdueData } from "../terminal/release-tables.ts";
-import { formatAge, formatAgo, formatBytes } from "../terminal/terminal.ts";
+import { formatAgo, formatBytes } from "../terminal/terminal.ts";
 import { checkMirror, mayFindNewer } from "./build.ts";
-import { databaseState, databaseTroubles } from "./database-state.ts";
-import { countKeys, knowsKeys } from "./first-keys.ts";
-import { withStore } from "./keys.ts";
-import { localUrl } from "./local-url.ts";
-import { whyReadOnly } from "./writable.ts";
+import { whyReadOnly } from "./store.ts";
 
 export interface Checkup {
   readonly settings: Settings;
@@ -51,11 +45,13 @@ export interface Finding {
   readonly fix?: string;
 }
 
-type Check = (checkup: Checkup) => Finding | Promise<Finding>;
+export type Check = (checkup: Checkup) => Finding | Promise<Finding>;
 
-const ok = (found: string): Finding => ({ state: "ok", found });
-const note = (found: string, fix: string): Finding => ({ state: "note", found, fix });
-const problem = (found: string, fix: string): Finding => ({ state: "problem", found, fix });
+export type Row = readonly [name: string, check: Check];
+
+export const ok = (found: string): Finding => ({ state: "ok", found });
+export const note = (found: string, fix: string): Finding => ({ state: "note", found, fix });
+export const problem = (found: string, fix: string): Finding => ({ state: "problem", found, fix });
 
 /** What is left free after a build of all feeds, with its temporary files. */
 const LEAST_FREE_BYTES = 1_000_000_000;
@@ -64,18 +60,13 @@ const OLD_RELEASE_MS = 7 * 86_400_000;
 /** When this was written: a clock before it is wrong. */
 const WRITTEN = Date.parse("2026-08-01T00:00:00Z");
 const CLOCK_SLACK_MS = 3_600_000;
-/** The checks before this one take a while. */
-const MOST_CLOCK_SECONDS = 60;
 /** The rights of other users than owner and group. */
 const OTHERS = 0o007;
 const HTTP_TIMEOUT_MS = 3_000;
-const OWN_HOST = /^(localhost|127(\.\d+){3}|\[::1\])$/;
-/** Hosts that a finding names. */
-const MOST_HOSTS = 5;
 
 const UPDATE = "run `npx @inkling/cli data update`";
 
-const ROWS: readonly (readonly [name: string, check: Check])[] = [
+export const DATA_CHECKS: readonly Row[] = [
   ["runtime", runtime],
   ["packages", packages],
   ["clock", clock],
@@ -89,27 +80,7 @@ const ROWS: readonly (readonly [name: string, check: Check])[] = [
   ["age of data", onRelease(age)],
   ["feeds", onRelease(feeds)],
   ["answers", onRelease(answers)],
-  ["database", database],
-  ["database history", databaseHistory],
-  ["overrides", droppedOverrides],
-  ["encryption", encryption],
-  ["notices", notices],
-  ["database clock", databaseClock],
-  ["hosts", hosts],
 ];
-
-export const CHECKS = ROWS.map(([name, check]) => [name, guarded(check)] as const);
-
-function guarded(check: Check): Check {
-  return async (checkup) => {
-    try {
-      return await check(checkup);
-    } catch (error) {
-      const { message, hint } = error as Error & { hint?: string };
-      return problem(message, hint ?? "see the message");
-    }
-  };
-}
 
 function runtime(): Finding {
   if (FORM === "binary") return ok(`Bun ${Bun.version}`);
@@ -333,123 +304,4 @@ function willCome(release: NamedRelease, settings: Settings): boolean {
     mayFindNewer(settings) &&
     release.manifest.missing.every((answer) => unfetched.some(({ sets }) => sets === answer))
   );
-}
-
-async function database({ settings, now }: Checkup): Promise<Finding> {
-  // Opening would make the file.
-  const file = databaseFile(settings);
-  if (file !== undefined && !existsSync(file)) {
-    return note(`${file} does not exist yet`, "`npx @inkling/cli keys create` makes it, and a key");
-  }
-  return withStore(settings, async (store) => {
-    const keys = await countKeys(store, now.getTime());
-    const found = `${store.label}: ${keys.live} live and ${keys.sandbox} sandbox keys in force`;
-    if (keys.live + keys.sandbox === 0 && knowsKeys(settings.dataDir)) {
-      const adopt = "if the database was lost, `npx @inkling/cli database adopt` writes them into it";
-      return problem(
-        found,
-        `keys.json has some: is INKLING_DATABASE_URL right, the volume mounted? ${adopt}`,
-      );
-    }
-    if (keys.live > 0 || settings.apiKey !== undefined) return ok(found);
-    return problem(found, "make a key: `npx @inkling/cli keys create --name NAME`");
-  });
-}
-
-/** Was the database lost, or replaced by an older one? */
-async function databaseHistory({ settings }: Checkup): Promise<Finding> {
-  const file = databaseFile(settings);
-  if (file !== undefined && !existsSync(file)) return ok("no database yet");
-  const troubles = await withStore(settings, async (store) =>
-    databaseTroubles(await databaseState(store, settings)),
-  );
-  if (troubles.length === 0) return ok("as the servers of this data folder know it");
-  return problem(troubles.join(" "), "`npx @inkling/cli database status` lists it; see the commands above");
-}
-
-/** Older versions had overrides that muted a feed, which this one ignores. */
-async function droppedOverrides({ settings }: Checkup): Promise<Finding> {
-  const file = databaseFile(settings);
-  if (file !== undefined && !existsSync(file)) return ok("no database yet");
-  const dropped = await withStore(settings, (store) => store.overrides.countDropped());
-  if (dropped === 0) return ok("all force a flag");
-  return note(
-    `${dropped} muted a feed, which is no longer possible: they do not apply any more`,
-    "`npx @inkling/cli audit --actor inkling` lists those that applied before the upgrade; force flags instead with `npx @inkling/cli override add`",
-  );
-}
-
-/** Is the database's connection encrypted, and is it the right server's? Bun's own default is neither. */
-function encryption({ settings }: Checkup): Finding {
-  if (databaseFile(settings) !== undefined) return ok("not needed with SQLite");
-  const { hostname, searchParams } = new URL(settings.databaseUrl);
-  if (OWN_HOST.test(hostname)) return ok("not needed: the database is on this machine");
-  const mode = searchParams.get("sslmode") ?? processEnvironment.PGSSLMODE ?? "disable";
-  const found = `sslmode=${mode} to ${hostname}`;
-  if (/^verify-(ca|full)$/.test(mode)) return ok(found);
-  return note(
-    `${found}: ${mode === "require" ? "any server is trusted" : "keys' hashes and overrides are sent as they are"}`,
-    "unless that network is yours alone, end INKLING_DATABASE_URL with ?sslmode=verify-full&sslrootcert=FILE",
-  );
-}
-
-/** Do notices of changes arrive here? */
-async function notices({ settings }: Checkup): Promise<Finding> {
-  if (!isSharedDatabase(settings.databaseUrl)) return ok("not needed with SQLite");
-  return withStore(settings, async (store) => {
-    let why: string | undefined;
-    const listener = store.listen({ onNotice: () => {}, onState: (_state, reason) => (why = reason) });
-    await listener.start();
-    const isListening = listener.state === "listening";
-    listener.stop();
-    if (isListening) return ok("changes of keys and overrides by other hosts arrive at once");
-    return note(
-      `${why}; changes of keys and overrides are found once a second`,
-      "give INKLING_DATABASE_URL an address that reaches PostgreSQL directly, or PgBouncer in session mode",
-    );
-  });
-}
-
-/** Quotas follow the database's clock, usage and expiries this machine's. */
-async function databaseClock({ settings, now }: Checkup): Promise<Finding> {
-  if (!isSharedDatabase(settings.databaseUrl)) return ok("not needed with SQLite");
-  return withStore(settings, async (store) => {
-    const clock = await store.readClock();
-    const seconds = Math.round((now.getTime() - (clock ?? now.getTime())) / 1_000);
-    const found = `this machine's clock is ${Math.abs(seconds)} s ${seconds < 0 ? "behind" : "ahead of"} the database's`;
-    if (Math.abs(seconds) <= MOST_CLOCK_SECONDS) return ok(found);
-    return problem(found, "let NTP keep both clocks");
-  });
-}
-
-/** The other hosts of the group, as they report themselves. */
-async function hosts({ settings }: Checkup): Promise<Finding> {
-  if (!isSharedDatabase(settings.databaseUrl)) return ok("one, with SQLite");
-  const all = await withStore(settings, (store) => listHosts(store.tables));
-  const troubled = all.flatMap((host) => {
-    const why = troubleOf(host);
-    return why === "" ? [] : [`${host.report?.name ?? host.id}: ${why}`];
-  });
-  const versions = new Set(all.flatMap(({ report }) => report?.version ?? []));
-  const found = `${all.length} use the database${versions.size > 1 ? `, of versions ${[...versions].sort().join(", ")}` : ""}`;
-  if (troubled.length === 0) return ok(found);
-  const more = troubled.length - MOST_HOSTS;
-  const named = [...troubled.slice(0, MOST_HOSTS), ...(more > 0 ? [`and ${more} more`] : [])];
-  return problem(
-    `${found}; ${named.join("; ")}`,
-    "`npx @inkling/cli hosts` shows all; `npx @inkling/cli doctor` there",
-  );
-}
-
-function troubleOf({ state, ageMs, report }: ListedHost): string {
-  const offset = report?.clock_offset_seconds ?? 0;
-  return [
-    state === "silent" ? `silent for ${formatAge(ageMs)}` : "",
-    state === "not-ready" ? `not ready (${report!.reasons.join(", ")})` : "",
-    Math.abs(offset) > MOST_CLOCK_SECONDS
-      ? `its clock is ${Math.round(Math.abs(offset))} s ${offset < 0 ? "behind" : "ahead of"} the database's`
-      : "",
-  ]
-    .filter((text) => text !== "")
-    .join(", ");
 }
