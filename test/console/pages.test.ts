@@ -496,38 +496,36 @@ describe("data", () => {
     const last = { at: "2026-01-01T00:00:00.000Z", seconds: 12.3, published: true, failed: [], held: null };
     const held = { why: "it flags too much", hint: "accept it" };
     const failed = ["ipsum-3", "fastly", "bingbot", "akamai", "free-mail"];
-    const steps = [
-      { running: false, asked: true, last: null },
-      { running: true, asked: false, last: null },
-      undefined,
-      { running: false, asked: false, last },
-      { running: false, asked: true, last },
-      { running: false, asked: false, last: { ...last, published: false, held } },
-      { running: false, asked: true, last },
-      { running: false, asked: false, last: { ...last, published: false, failed } },
-    ];
-    await page.route("**/admin/v1/data/update", (route) => {
-      const json = steps.shift();
-      return json === undefined ? route.abort() : route.fulfill({ json });
-    });
+    const asked = { running: false, asked: true, last: null };
+    // What the server answers until the test says otherwise: the page asks every 2 s, however long a step takes.
+    let json: object | undefined;
+    await page.route("**/admin/v1/data/update", (route) =>
+      json === undefined ? route.abort() : route.fulfill({ json }),
+    );
+    const start = async () => {
+      json = asked;
+      await button("Update now").click();
+      await page.getByText("An update starts soon").waitFor();
+    };
+    const pollOnce = async (next: object | undefined) => {
+      json = next;
+      await page.clock.fastForward(2_000);
+    };
     await page.clock.install();
     await go("data");
-    await button("Update now").click();
-    await page.getByText("An update starts soon").waitFor();
+    await start();
     expect(await button("Update now").isDisabled()).toBe(true);
-    await page.clock.fastForward(2_000);
+    await pollOnce({ running: true, asked: false, last: null });
     await page.getByText("An update is running").waitFor();
-    await page.clock.fastForward(2_000);
+    await pollOnce(undefined);
     await page.getByText("The server cannot be reached; trying again").waitFor();
-    await page.clock.fastForward(2_000);
+    await pollOnce({ running: false, asked: false, last });
     await waitForMessage(page, "after 12.3 s: a new release.");
-    await button("Update now").click();
-    await page.getByText("An update starts soon").waitFor();
-    await page.clock.fastForward(2_000);
+    await start();
+    await pollOnce({ running: false, asked: false, last: { ...last, published: false, held } });
     await waitForMessage(page, "the new release is held: it flags too much (accept it).");
-    await button("Update now").click();
-    await page.getByText("An update starts soon").waitFor();
-    await page.clock.fastForward(2_000);
+    await start();
+    await pollOnce({ running: false, asked: false, last: { ...last, published: false, failed } });
     await waitForMessage(page, "nothing new; 5 feeds failed: ipsum-3, fastly, bingbot and 2 more.");
     await page.unroute("**/admin/v1/data/update");
   });
