@@ -4,7 +4,13 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { ADMIN_PROBLEMS, type AdminProblemCode } from "@inkling/contract";
+import {
+  ADMIN_OPERATION_IDS,
+  ADMIN_OPERATIONS,
+  ADMIN_PATH,
+  ADMIN_PROBLEMS,
+  type AdminProblemCode,
+} from "@inkling/contract";
 import { currentName, releaseNames, temporaryPath } from "@inkling/release-store";
 import fc from "fast-check";
 import { type AdminTest, adminServer, closeAdminServers } from "../../../../test/admin-server.ts";
@@ -132,6 +138,16 @@ describe("overrides", () => {
     expect((await other.ask("POST", "overrides/import", split)).code).toBe("OVERRIDE_CONTRADICTS");
     expect((await other.ask("GET", "overrides")).document.overrides).toEqual([]);
   });
+});
+
+const READS = ADMIN_OPERATION_IDS.filter((id) => {
+  const { method, names } = ADMIN_OPERATIONS[id];
+  return method === "GET" && names === undefined;
+});
+test.each(READS)("%s answers as its row and its schema say", async (id) => {
+  const { path, problems = [] } = ADMIN_OPERATIONS[id];
+  const { status, code } = await it.ask("GET", path.slice(ADMIN_PATH.length)); // held to the OpenAPI document
+  expect(status === 200 || problems.some((known) => known === code)).toBe(true);
 });
 
 describe("refusals", () => {
