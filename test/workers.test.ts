@@ -262,6 +262,23 @@ linux("several workers", () => {
     expect(((await email.json()) as { disposable: boolean }).disposable).toBe(true);
   });
 
+  test("log the networks of a traced key, and nothing of its callers once that has ended", async () => {
+    const server = await start({ logLevel: "error" });
+    const id = await withStore(server, async (store) => {
+      const { token, id } = await keyWith(store, {});
+      await until(async () => (await server.get(GEOLOCATE, token)).status === 200);
+      expect(server.events("key-traced")).toEqual([]);
+      await store.changeKey(id, { tracedUntil: Date.now() + 60_000 });
+      await until(async () => {
+        await server.get(GEOLOCATE, token);
+        return server.events("key-traced").length > 0;
+      });
+      return id;
+    });
+    expect(server.events("key-traced")[0]).toMatchObject({ key: id, network: "127.0.0.0/24", level: "info" });
+    expect(server.log).not.toContain("127.0.0.1");
+  });
+
   test("one that is killed loses only its own requests", async () => {
     const server = await start();
     const stop = new AbortController();

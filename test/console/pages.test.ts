@@ -591,6 +591,13 @@ describe("keys", () => {
       await page.getByLabel("Usage of the last").selectOption("day");
       await page.locator(".chart, p.empty").first().waitFor();
     }
+    await page.getByLabel("Trace").selectOption("for an hour");
+    await button("Trace this key").click();
+    await waitForMessage(page, "Traced.");
+    await page.getByText(/Traced; ends in \d+ (min|h)/).waitFor();
+    await button("Stop tracing").click();
+    await button("Trace this key").waitFor();
+    await page.getByText(/, last used on \d{4}-\d\d-\d\d \(UTC\)/).waitFor();
     await confirm(page, "Rotate", "Rotate");
     const next = await page.locator("code.token").innerText();
     expect(next).not.toBe(key);

@@ -139,6 +139,13 @@ describe("errors: one line, a hint, the exit code", () => {
       /^inkling: the key cannot be changed like that:\n {2}--scopes.*: must be some of .*\n(.*\n)+hint: `npx @inkling\/cli keys update --help` .*\n$/,
     ],
     ["keys update key_x --expires 2001-01-01", 2, /\n {2}--expires: is in the past\n/],
+    [
+      "keys trace key_x --for 8d",
+      2,
+      /^inkling: the key cannot be traced like that:\n {2}--for: must be at most 7 days from now\nhint: `npx @inkling\/cli keys trace --help` .*\n$/,
+    ],
+    ["keys trace key_x --for long", 2, /\n {2}--for: must be 90d or the like, a time such as .*\n/],
+    ["keys trace key_x --for 1h --off", 2, /^inkling: --off and --for exclude each other\nhint: .*\n$/],
     ["keys revoke", 2, /^inkling: missing required argument 'id'\nhint: .*\n$/],
     ["keys revoke key_x", 1, /^inkling: there is no database yet: .*\nhint: .*--data-dir.*\n$/],
     [
@@ -274,6 +281,13 @@ describe("output for programs", () => {
     const [key] = await list();
     expect(key).toMatchObject({ name: "shop", mode: "live", state: "live", scopes: ["geolocate", "email"] });
     expect(JSON.stringify(key)).not.toContain(made.out.trim());
+    const traced = await inkling(["keys", "trace", key.id, "--for", "2h", ...data]);
+    expect(traced.out).toMatch(/^Traced until 20.*Z: live key key_\w{16} "shop"\. Each server logs .*\n$/);
+    expect((await inkling(["keys", "list", ...data])).out).toMatch(/ shop +live, traced +/);
+    expect((await inkling(["keys", "trace", key.id, "--off", ...data])).out).toMatch(
+      /^Not traced any more: live key /,
+    );
+    expect((await list())[0].traced_until).toBeNull();
     const rotated = await inkling(["keys", "rotate", key.id, "--overlap", "0s", "--json", ...data]);
     expect(JSON.parse(rotated.out).token).toMatch(/^ink_live_/);
     expect(JSON.parse(rotated.out).token).not.toBe(made.out.trim());

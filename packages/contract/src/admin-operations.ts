@@ -234,7 +234,7 @@ const ROWS = {
     summary: "Change what a key may do",
     problems: ["KEY_NOT_FOUND", "KEY_REVOKED"],
     audits: ["key-changed"],
-    docs: "changes the given members, except `mode`; `null` unsets",
+    docs: "changes the given members, except `mode`; `null` unsets. `traced_until`, at most 7 days from now: until then the log names the [networks of its callers](operations.md#trace-a-key)",
   },
   revoke_key: {
     method: "DELETE",

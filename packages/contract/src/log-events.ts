@@ -121,6 +121,11 @@ export const LOG_EVENTS = {
     levels: ["error"],
     help: "Started without one: 503 until the first is built, which begins at once.",
   },
+  "key-traced": {
+    about: "server",
+    levels: ["info"],
+    help: "The [traced](operations.md#trace-a-key) `key` was used from `network`: one line a minute for each network and worker, at every log level.",
+  },
   "settings-reloaded": {
     about: "server",
     levels: ["info"],

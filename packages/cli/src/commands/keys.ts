@@ -1,4 +1,4 @@
-// keys.ts: `inkling keys create | list | update | revoke | rotate`.
+// keys.ts: `inkling keys create | list | update | trace | revoke | rotate`.
 
 import type { Settings } from "@inkling/contract";
 import { formatPrefix } from "@inkling/engine";
@@ -29,10 +29,11 @@ const SHOWN_ONCE = "It is shown this once: only its hash is kept.";
 const IN_FORCE = "A running server accepts it within a second.";
 
 export function addKeys(program: Command, context: Context): void {
-  const keys = program.command("keys").description("make, list, update, rotate and revoke API keys");
+  const keys = program.command("keys").description("make, list, update, trace, rotate and revoke API keys");
   addCreate(keys, context);
   addList(keys, context);
   addUpdate(keys, context);
+  addTrace(keys, context);
   addRevoke(keys, context);
   addRotate(keys, context);
 }
@@ -95,7 +96,7 @@ function checkedKey<T>(title: string, command: string, parse: () => T): T {
   } catch (error) {
     if (!(error instanceof KeyInputError)) throw error;
     const problems = error.problems.map((problem) => {
-      const named = problem.replace(/^expires_at/, "expires");
+      const named = problem.replace(/^expires_at/, "expires").replace(/^traced_until/, "for");
       return `  --${named.replace("must be a time such as", "must be 90d or the like, a time such as")}`;
     });
     throw new CliError(
@@ -172,7 +173,7 @@ function listRow({ key, today, lastDay }: KeyUsage, now: number): string[] {
     key.id,
     key.hint,
     key.name,
-    keyState(key, now),
+    `${keyState(key, now)}${isTraced(key, now) ? ", traced" : ""}`,
     key.scopes.join(","),
     key.networks.map(formatPrefix).join(",") || "any",
     rateOf(key),
@@ -182,6 +183,8 @@ function listRow({ key, today, lastDay }: KeyUsage, now: number): string[] {
     key.expiresAt === undefined ? "never" : new Date(key.expiresAt).toISOString(),
   ];
 }
+
+const isTraced = ({ tracedUntil = 0 }: Key, now: number) => tracedUntil > now;
 
 function rateOf({ rate }: Key): string {
   if (rate === undefined) return "server's";
@@ -259,6 +262,41 @@ function changeOf(flag: string, value: unknown, now: number): readonly [member: 
   if (word !== undefined && String(value) === word) return [member, removed];
   if (flag === "expires") return [member, expiryOf(value, now)];
   return [member, flag === "name" ? value : numberOf(value)];
+}
+
+function addTrace(keys: Command, context: Context): void {
+  const command = keys
+    .command("trace <id>")
+    .description("log the networks that a key is used from, while a leak is investigated")
+    .option("--for <duration>", "how long, at most 7d: 30m, 24h (default: 24h)")
+    .option("--off", "end it now")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+Each worker logs a line "key-traced" for each network in each minute: the /24 of an IPv4 address, the /48 of an IPv6
+address, never the address. It ends by itself, and the audit trail says who asked for it.
+
+Examples:
+  inkling keys trace key_3fK9mB2xQ7vR1tYz
+  inkling keys trace key_3fK9mB2xQ7vR1tYz --for 2h
+  inkling keys trace key_3fK9mB2xQ7vR1tYz --off`,
+    );
+  addAction(command, context, SETTINGS, async ({ settings, flags }, id: string) => {
+    if (flags.off && flags.for !== undefined)
+      throw new CliError("--off and --for exclude each other", "give one of them", EXIT.usage);
+    const now = Date.now();
+    const until = flags.off ? null : expiryOf(flags.for ?? "24h", now);
+    const change = checkedKey("the key cannot be traced like that:", "trace", () =>
+      parseKeyChange({ traced_until: until }, now),
+    );
+    const key = await changed(settings, id, (store) => store.changeKey(id, change, cliActor()));
+    const text =
+      key.tracedUntil === undefined
+        ? `Not traced any more: ${describe(key)}.`
+        : `Traced until ${new Date(key.tracedUntil).toISOString()}: ${describe(key)}. Each server logs "key-traced" with the network, from within a second.`;
+    return { json: keyJson(key, now), text };
+  });
 }
 
 function addRevoke(keys: Command, context: Context): void {

@@ -5,7 +5,7 @@ import type { newKeyBody } from "../keys/key-input.ts";
 import type * as schemas from "../lookup/answer-schemas.ts";
 import type { changesAnswer, dataAnswer, feedsAnswer, releasesAnswer } from "./data.ts";
 import type { updateState } from "./data-actions.ts";
-import type { keyAnswer, keysAnswer, usageAnswer } from "./keys.ts";
+import type { keyAnswer, keysAnswer, usageAnswer, usedKeyAnswer } from "./keys.ts";
 import type { lookupAnswer } from "./lookup.ts";
 import type { importAnswer, overrideAnswer } from "./overrides.ts";
 import type { auditAnswer, hostsAnswer, trafficAnswer } from "./watch.ts";
@@ -33,6 +33,7 @@ export type Release = z.output<typeof releasesAnswer>["releases"][number];
 export type ReleaseChanges = NonNullable<z.output<typeof changesAnswer>["changes"]>;
 
 export type Key = z.output<typeof keyAnswer>;
+export type UsedKey = z.output<typeof usedKeyAnswer>;
 export type ListedKey = z.output<typeof keysAnswer>["keys"][number];
 /** What can be set; null is "not set". */
 export type KeySettings = z.input<typeof newKeyBody>;

@@ -93,6 +93,27 @@ describe("keys", () => {
     );
   });
 
+  test("traced for at most 7 days, and no longer when asked; the audit trail has both", async () => {
+    const { id } = await make();
+    const trace = (until: string | null) => it.ask("PATCH", `keys/${id}`, { traced_until: until }, ADA);
+    const until = new Date(ADMIN_NOW + 7 * 86_400_000).toISOString();
+    expect((await trace(until)).document.traced_until).toBe(until);
+    expect((await it.store.loadKeys()).tokens[0]!.key.tracedUntil).toBe(Date.parse(until));
+    for (const wrong of ["2026-06-08T12:00:01Z", "2026-06-01T11:59:59Z", "soon"])
+      expect((await trace(wrong)).status).toBe(400);
+    expect((await trace(null)).document.traced_until).toBeNull();
+    const { entries } = (await it.ask("GET", "audit?action=key-changed")).document;
+    expect(
+      entries.map(({ before, after }: Record<string, { traced_until: string | null }>) => [
+        before!.traced_until,
+        after!.traced_until,
+      ]),
+    ).toEqual([
+      [until, null],
+      [null, until],
+    ]);
+  });
+
   test("revoked, for good; again is the same", async () => {
     const { id } = await make();
     const revoked = await it.ask("DELETE", `keys/${id}`);

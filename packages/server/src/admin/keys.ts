@@ -89,6 +89,9 @@ const members = {
   created_at: time,
   expires_at: time.nullable(),
   revoked_at: time.nullable(),
+  traced_until: time.nullable().meta({
+    description: "Until then the log names the networks that its callers come from; null: it does not",
+  }),
 };
 export const keyAnswer = z.strictObject(members).meta({ id: "Key", description: "Never its token" });
 const used = {
@@ -96,7 +99,7 @@ const used = {
     .nullable()
     .meta({ description: "The last UTC day with a lookup or a refusal, as 2026-06-01; null: none" }),
 };
-const usedKeyAnswer = z.strictObject({ ...members, ...used }).meta({ id: "UsedKey" });
+export const usedKeyAnswer = z.strictObject({ ...members, ...used }).meta({ id: "UsedKey" });
 const revokedAnswer = z
   .strictObject({
     ...members,

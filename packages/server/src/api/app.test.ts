@@ -430,6 +430,61 @@ describe("callers", () => {
   });
 });
 
+describe("a traced key", () => {
+  const TRACED = { tracedUntil: NOON + 1 };
+  const networks = (lines: readonly string[]) =>
+    lines
+      .flatMap((text) => text.trim().split("\n"))
+      .map((line) => JSON.parse(line))
+      .filter(({ event }) => event === "key-traced")
+      .map(({ level, key, network }) => `${level} ${key} ${network}`);
+
+  test.each<[string, Parameters<typeof setUp>[0], string[]]>([
+    ["an IPv4 caller", { peer: "203.0.113.9" }, ["info key_1 203.0.113.0/24"]],
+    ["IPv4 inside IPv6", { peer: "::ffff:203.0.113.9" }, ["info key_1 203.0.113.0/24"]],
+    ["an IPv6 caller", { peer: "2001:db8:1:2::9" }, ["info key_1 2001:db8:1::/48"]],
+    [
+      "a trusted proxy that names nobody",
+      { peer: "10.0.0.1", trustedProxies: ["10.0.0.0/8"] },
+      ["info key_1 unknown"],
+    ],
+    ["over", { peer: "203.0.113.9", key: { tracedUntil: NOON } }, []],
+    ["not traced", { peer: "203.0.113.9", key: {} }, []],
+  ])("%s: one line a minute for each network, never the address", (_, options, expected) => {
+    const { send, lines } = setUp({ key: TRACED, ...options });
+    for (let i = 0; i < 3; i++) send(`${REP}8.8.8.8`);
+    expect(networks(lines)).toEqual(expected);
+    expect(lines.join("")).not.toContain("203.0.113.9");
+  });
+
+  test("is logged at every level, again in the next minute, and also where it is refused", () => {
+    const peer = "203.0.113.9";
+    const clock = { now: NOON };
+    const { send, options, lines } = setUp({
+      key: { tracedUntil: NOON + 120_000, scopes: ["email"] },
+      peer,
+      now: () => clock.now,
+    });
+    options.log.level = "error";
+    expect(send(`${REP}8.8.8.8`).status).toBe(403);
+    clock.now += 60_000;
+    send(`${REP}8.8.8.8`);
+    expect(networks(lines)).toEqual(Array(2).fill("info key_1 203.0.113.0/24"));
+  });
+
+  test("writes no more lines than a worker may", () => {
+    const clock = { peer: 0 };
+    const { app, lines } = setUp({ key: TRACED });
+    for (; clock.peer < 1_100; clock.peer++) {
+      const address = `20.${clock.peer >> 8}.${clock.peer & 255}.1`;
+      app.handle(new Request(`http://test${REP}8.8.8.8`, { headers: { Authorization: "Bearer good" } }), {
+        requestIP: () => ({ address }),
+      });
+    }
+    expect(networks(lines)).toHaveLength(1_000);
+  });
+});
+
 describe("usage and counts", () => {
   test.each<[string, Parameters<typeof setUp>[0], string, string[]]>([
     ["no scope for it", { key: { scopes: ["email"] } }, "good", ["not_allowed"]],

@@ -17,6 +17,7 @@ import type { ApiContext, Route } from "./handler.ts";
 import { type AppOptions, Exchange, type Peers } from "./request-context.ts";
 import { Responses } from "./responses.ts";
 import { findRoute } from "./routes.ts";
+import { KeyTrace } from "./trace.ts";
 
 export type { AppOptions } from "./request-context.ts";
 
@@ -33,6 +34,7 @@ const ONLY_BATCHES = problem("METHOD_NOT_ALLOWED", "This path answers POST, with
 
 export class App {
   private readonly api: ApiContext;
+  private readonly trace: KeyTrace;
   /** It was readable: nearly every request has the same one. */
   private lastHost = "";
 
@@ -44,6 +46,7 @@ export class App {
       responses: new Responses(options),
       memory: options.memory ?? new BatchMemory(),
     };
+    this.trace = new KeyTrace(options.log);
   }
 
   /** A promise only for `?checks=mx` while DNS is queried, batches and documents. */
@@ -59,6 +62,9 @@ export class App {
     } catch (error) {
       response = this.reportCrash(exchange, route, error);
     }
+    // Now, because a stream that has ended no longer tells who was at its other end.
+    if (exchange.key?.tracedUntil !== undefined)
+      this.trace.record(exchange.key, exchange, route.isForProxies);
     return response instanceof Promise
       ? response
           .catch((error) => this.reportCrash(exchange, route, error))

@@ -8,6 +8,7 @@
 import { issueLines, type Prefix, parsePrefix } from "@inkling/engine";
 import { z } from "zod";
 import { isoTime, oneLine } from "../text/fields.ts";
+import { DAY_MS } from "./day.ts";
 import { type KeyChange, KeyInputError, type NewKey, SCOPES } from "./key.ts";
 import { KEY_MODES } from "./token.ts";
 
@@ -28,6 +29,9 @@ function within(number: z.ZodNumber, least: number, most: number, kind: string) 
     .custom<number>((value) => number.min(least).max(most).safeParse(value).success, { error })
     .meta({ type: number.isInt ? "integer" : "number", minimum: least, maximum: most });
 }
+
+/** Longest time that callers of a key are logged. */
+const MAX_TRACE_MS = 7 * DAY_MS;
 
 const keyName = oneLine(100);
 
@@ -64,6 +68,7 @@ export const keyChangeBody = z
     burst: burst.nullish(),
     quota: quota.nullish(),
     expires_at: isoTime.nullish(),
+    traced_until: isoTime.nullish(),
   })
   .meta({ id: "KeyChange" });
 
@@ -83,13 +88,25 @@ export function parseNewKey(input: unknown, now: number): NewKey {
 export function parseKeyChange(input: unknown, now: number): KeyChange {
   const given = read(keyChangeBody, input);
   refusePast(given.expires_at, now);
-  const { expires_at, ...rest } = given;
-  const named = "expires_at" in given ? { ...rest, expiresAt: expires_at } : rest;
+  refuseLongTrace(given.traced_until, now);
+  const { expires_at, traced_until, ...rest } = given;
+  const named = {
+    ...rest,
+    ...("expires_at" in given && { expiresAt: expires_at }),
+    ...("traced_until" in given && { tracedUntil: traced_until }),
+  };
   return Object.fromEntries(Object.entries(named).map(([name, value]) => [name, value ?? undefined]));
 }
 
 function refusePast(expiresAt: number | null | undefined, now: number): void {
   if (expiresAt != null && expiresAt <= now) throw new KeyInputError(["expires_at: is in the past"]);
+}
+
+function refuseLongTrace(tracedUntil: number | null | undefined, now: number): void {
+  if (tracedUntil == null) return;
+  if (tracedUntil <= now) throw new KeyInputError(["traced_until: is in the past"]);
+  if (tracedUntil > now + MAX_TRACE_MS)
+    throw new KeyInputError([`traced_until: must be at most ${MAX_TRACE_MS / DAY_MS} days from now`]);
 }
 
 function read<T>(schema: z.ZodType<T>, input: unknown): T {

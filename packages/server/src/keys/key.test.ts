@@ -32,6 +32,7 @@ const FULL: Key = {
   hint: "ink_live_0123…",
   createdAt: NOW,
   revokedAt: undefined,
+  tracedUntil: NOW + 1,
 };
 
 describe("a new key", () => {
@@ -104,6 +105,11 @@ describe("rows", () => {
     expect(keyFromRow({ ...row, created_at: String(row.created_at), quota: String(row.quota) })).toEqual(
       keyFromRow(row),
     );
+  });
+
+  test("a row of an older version, which knew no traces, is read", () => {
+    const { traced_until: _, ...row } = rowFromKey(FULL);
+    expect(keyFromRow(row).tracedUntil).toBeUndefined();
   });
 
   const broken: [string, object][] = [

@@ -54,6 +54,8 @@ export interface Key {
   readonly createdAt: EpochMs;
   readonly expiresAt?: EpochMs | undefined;
   readonly revokedAt: EpochMs | undefined;
+  /** Until then the log names the networks that its callers come from (api/trace.ts); undefined: it never does. */
+  readonly tracedUntil?: EpochMs | undefined;
 }
 
 /** Of the key that INKLING_API_KEY names, made at start where it is missing. */
@@ -66,7 +68,7 @@ export type NewKey = Pick<
 >;
 
 /** The members of a key that are to change. */
-export type KeyChange = Partial<Omit<NewKey, "mode">>;
+export type KeyChange = Partial<Omit<NewKey, "mode"> & Pick<Key, "tracedUntil">>;
 
 /** Is this address one that the key's callers may come from? IPv4-mapped addresses must be unwrapped before. */
 export function isSourceAllowed(key: Key, address: IpAddress): boolean {
@@ -108,6 +110,7 @@ export function keyJson(key: Key, now: number) {
     created_at: time(key.createdAt),
     expires_at: time(key.expiresAt),
     revoked_at: time(key.revokedAt),
+    traced_until: time(key.tracedUntil),
   };
 }
 
@@ -125,6 +128,8 @@ export interface KeyRow {
   readonly created_at: number | string;
   readonly expires_at: number | string | null;
   readonly revoked_at: number | string | null;
+  /** Missing in copies that an older version wrote. */
+  readonly traced_until?: number | string | null;
 }
 
 /**
@@ -147,6 +152,7 @@ export function keyFromRow(row: KeyRow): Key {
     createdAt: Number(row.created_at),
     expiresAt: optionalNumber(row.expires_at),
     revokedAt: optionalNumber(row.revoked_at),
+    tracedUntil: optionalNumber(row.traced_until ?? null),
   });
 }
 
@@ -165,6 +171,7 @@ export function rowFromKey(key: Key): KeyRow {
     created_at: key.createdAt,
     expires_at: key.expiresAt ?? null,
     revoked_at: key.revokedAt ?? null,
+    traced_until: key.tracedUntil ?? null,
   };
 }
 

@@ -45,6 +45,7 @@ export const DUMPED: Readonly<Record<string, DumpedTable>> = {
       created_at: "number",
       expires_at: "number or null",
       revoked_at: "number or null",
+      traced_until: "number or null",
     },
   },
   inkling_tokens: {

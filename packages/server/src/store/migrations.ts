@@ -171,6 +171,12 @@ export const MIGRATIONS: readonly Migration[] = [
       `UPDATE inkling_overrides SET removed_at = ${NOW} WHERE effect = 'mute' AND removed_at IS NULL`,
     ],
   },
+  {
+    id: 9,
+    name: "traced keys",
+    // Until when the log names the networks of a key's callers; NULL where it does not.
+    statements: ["ALTER TABLE inkling_keys ADD COLUMN traced_until BIGINT"],
+  },
 ];
 
 /** Any number, the same in every process: what they agree to lock while migrating. */

@@ -202,9 +202,9 @@ export class Store implements KeySource {
       if (before === undefined || before.revokedAt !== undefined) return undefined;
       const after: Key = Object.freeze({ ...before, ...change });
       if (Bun.deepEquals(before, after)) return before;
-      const { name, scopes, networks, rate, burst, quota, expires_at } = rowFromKey(after);
+      const { name, scopes, networks, rate, burst, quota, expires_at, traced_until } = rowFromKey(after);
       await tx`UPDATE inkling_keys SET name = ${name}, scopes = ${scopes}, networks = ${networks}, rate = ${rate},
-        burst = ${burst}, quota = ${quota}, expires_at = ${expires_at} WHERE id = ${id}`;
+        burst = ${burst}, quota = ${quota}, expires_at = ${expires_at}, traced_until = ${traced_until} WHERE id = ${id}`;
       await this.audit(tx, by, "key-changed", before, after);
       return after;
     });
@@ -360,6 +360,6 @@ export class Store implements KeySource {
 /** The columns of KeyRow, by name: `k.*` breaks prepared statements when a newer version adds a column. */
 function keyColumns(sql: SQL) {
   return sql.unsafe(
-    "k.id, k.name, k.mode, k.hint, k.scopes, k.networks, k.rate, k.burst, k.quota, k.created_at, k.expires_at, k.revoked_at",
+    "k.id, k.name, k.mode, k.hint, k.scopes, k.networks, k.rate, k.burst, k.quota, k.created_at, k.expires_at, k.revoked_at, k.traced_until",
   );
 }

@@ -60,6 +60,11 @@ export class Log {
     if (this.level !== "error") this.line("info", event, fields);
   }
 
+  /** Logs what an operator has asked for by name, at every level. */
+  record(event: LogEvent<"info">, fields: Readonly<Record<string, unknown>>): void {
+    this.line("info", event, fields);
+  }
+
   error(event: LogEvent<"error">, fields: Readonly<Record<string, unknown>> = {}): void {
     this.line("error", event, fields);
   }

@@ -1,13 +1,13 @@
 // key.tsx: one key: usage, limits, rotation, revocation.
 
-import type { Key, KeySettings } from "@inkling/server/admin-answers";
+import type { Key, KeySettings, UsedKey } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
 import { api } from "../../api.ts";
 import { Badge, Card, type Kind, RelativeTime } from "../../components/basics.tsx";
 import { ConfirmButton } from "../../components/dialog.tsx";
 import { Field, Select } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
-import { notify, useLoad } from "../../hooks.ts";
+import { notify, useAction, useLoad } from "../../hooks.ts";
 import { KeyForm, TokenOnce } from "./key-form.tsx";
 import { KeyUsage } from "./usage.tsx";
 
@@ -21,7 +21,7 @@ export const KeyState = ({ state }: { state: Key["state"] }) => <Badge kind={KIN
 
 export function KeyDetail({ id }: { id: string }) {
   const path = `keys/${encodeURIComponent(id)}`;
-  const loading = useLoad((signal) => api<Key>(path, { signal }), [id]);
+  const loading = useLoad((signal) => api<UsedKey>(path, { signal }), [id]);
   const save = async (body: KeySettings) => {
     await api(path, { method: "PATCH", body });
     notify("Saved. All servers apply it within a second.");
@@ -45,6 +45,7 @@ export function KeyDetail({ id }: { id: string }) {
                   <Rotate of={key} />
                   <Revoke of={key} />
                 </div>
+                <Trace of={key} reload={loading.reload} />
               </>
             )}
           </>
@@ -54,11 +55,16 @@ export function KeyDetail({ id }: { id: string }) {
   );
 }
 
-const Summary = ({ of: { id, name, state, hint, created_at, revoked_at } }: { of: Key }) => (
+const Summary = ({
+  of: { id, name, state, hint, created_at, revoked_at, last_used_at },
+}: {
+  of: UsedKey;
+}) => (
   <Card title={[name, " ", <KeyState key="state" state={state} />]}>
     <p>
       <code>{hint}</code> created <RelativeTime iso={created_at} />
       {revoked_at && [", revoked ", <RelativeTime key="revoked" iso={revoked_at} />]}
+      {last_used_at ? `, last used on ${last_used_at} (UTC)` : ", never used"}
     </p>
     <KeyUsage id={id} />
   </Card>
@@ -86,6 +92,50 @@ function Rotate({ of: { id, name } }: { of: Key }) {
       </Field>
       <ConfirmButton class="" text="Rotate" question={[`Rotate ${name}?`, text, "Rotate"]} run={rotate} />
       {token && <TokenOnce token={token} />}
+    </Card>
+  );
+}
+
+const TRACES = [
+  ["86400", "for a day"],
+  ["3600", "for an hour"],
+  ["604800", "for a week"],
+] as const;
+
+function Trace({ of: { id, traced_until }, reload }: { of: Key; reload: () => void }) {
+  const [seconds, setSeconds] = useState("86400");
+  const [run, isRunning] = useAction();
+  const isTraced = traced_until !== null && Date.parse(traced_until) > Date.now();
+  const trace = (until: string | null) =>
+    run(async () => {
+      await api(`keys/${id}`, { method: "PATCH", body: { traced_until: until } });
+      notify(until === null ? "Not traced any more." : "Traced. All servers begin within a second.");
+      reload();
+    });
+  const start = () => trace(new Date(Date.now() + Number(seconds) * 1_000).toISOString());
+  return (
+    <Card title="Trace">
+      <p>
+        For a key that may have leaked: servers log the networks that it is used from (/24 and /48, never an
+        address).
+      </p>
+      {isTraced ? (
+        <p class="actions">
+          <span>
+            Traced; ends <RelativeTime iso={traced_until} />
+          </span>
+          <button type="button" disabled={isRunning} onClick={() => trace(null)}>
+            Stop tracing
+          </button>
+        </p>
+      ) : (
+        <p class="actions">
+          <Select aria-label="Trace" options={TRACES} value={seconds} onChoose={setSeconds} />
+          <button type="button" disabled={isRunning} onClick={start}>
+            Trace this key
+          </button>
+        </p>
+      )}
     </Card>
   );
 }

@@ -49,6 +49,7 @@ const COLUMNS = [
   ["Scopes", ({ scopes }: ListedKey) => (scopes.length === SCOPES.length ? "all" : scopes.join(", "))],
   ["Limits", limitsOf],
   ["Lookups today", lookupsOf, "number"],
+  ["Last used", ({ last_used_at }: ListedKey) => last_used_at ?? "never"],
   ["Expires", ({ expires_at }: ListedKey) => <Expiry iso={expires_at} />],
 ] as const;
 
