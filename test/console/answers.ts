@@ -73,6 +73,7 @@ export const TROUBLE = {
     at: "2026-01-02T00:00:03.000Z",
     why: "is_abuser: 3.7 % of public IPv4 would be flagged, at most 2.0 % of public IPv4 are expected",
   },
+  failed_build: { at: "2026-01-03T00:00:03.000Z", why: "no list of is_tor_exit could be read" },
   update: { running: true, asked: false, last: null },
 };
 

@@ -1,8 +1,10 @@
 // pages.test.ts: every action of the console in a real Chromium, against a real server.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
+import { dirname, join } from "node:path";
+import { DATA_FOLDER } from "@inkling/release-store";
 import type { Page } from "playwright-core";
 import { launchBrowser } from "../browser.ts";
 import { fetch } from "../checked-fetch.ts";
@@ -23,6 +25,7 @@ const ALL_FILES_BYTES = 100_000;
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+let dataDir: string;
 let server: ConsoleServer;
 let tabs: ConsoleBrowser;
 /** Logged in; for all tests that need no page of their own. */
@@ -32,7 +35,7 @@ const button = (name: string | RegExp) =>
   page.getByRole("button", { name, ...(typeof name === "string" ? { exact: true } : {}) });
 
 beforeAll(async () => {
-  const dataDir = temporaryFolder();
+  dataDir = temporaryFolder();
   for (const n of [1, 2, 3]) smallRelease(dataDir, n);
   server = await startConsole(dataDir);
   tabs = new ConsoleBrowser(await launchBrowser(), server);
@@ -548,6 +551,30 @@ describe("data", () => {
     await go("lookup/185.220.101.1");
     await page.getByText("Age of this data: is_proxy 3 days.").waitFor();
     await page.unroute("**/admin/v1/lookup");
+  });
+
+  test("a build that failed as a whole: on the page, in the admin API and in the metrics until one succeeds", async () => {
+    const report = join(dataDir, DATA_FOLDER.feedsReport);
+    const failed = { at: new Date(Date.now() - 7_200_000).toISOString(), why: "the disk is full" };
+    mkdirSync(dirname(report), { recursive: true });
+    const metric = async () => {
+      const headers = { Authorization: `Bearer ${server.token}` };
+      const text = await (await fetch(`${server.origin}/metrics`, { headers })).text();
+      return /^inkling_build_failed (\d)$/m.exec(text)?.[1];
+    };
+    expect(await metric()).toBe("0");
+    writeFileSync(report, JSON.stringify({ format: 1, at: failed.at, feeds: [], failed }));
+    await until(async () => (await metric()) === "1");
+    await go("data");
+    await page.reload();
+    await page
+      .getByText("The latest build failed 2 hours ago and published nothing: the disk is full")
+      .waitFor();
+    rmSync(report);
+    await until(async () => (await metric()) === "0");
+    await page.reload();
+    await page.getByText("In use").first().waitFor();
+    expect(await page.getByText("The latest build failed").count()).toBe(0);
   });
 
   test("a page that is out of date changes nothing", async () => {

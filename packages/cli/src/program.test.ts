@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { FeedReport } from "@inkling/engine";
+import { DATA_FOLDER } from "@inkling/release-store";
 import { freePort } from "../../../test/ports.ts";
 import { smallRelease } from "../../../test/release.ts";
 import { sourceText } from "./commands/up.ts";
@@ -437,6 +438,20 @@ describe("output for programs", () => {
       found: "is_abuser is missing",
       fix: expect.stringMatching(fix),
     });
+  });
+
+  test("doctor: a build that failed as a whole", async () => {
+    const dataDir = mkdtempSync(join(temp, "failed-build-"));
+    smallRelease(dataDir, 1);
+    mkdirSync(join(dataDir, "feeds"), { recursive: true });
+    const at = new Date(Date.now() - 7_200_000).toISOString();
+    const report = { format: 1, at, feeds: [], failed: { at, why: "the disk is full" } };
+    writeFileSync(join(dataDir, DATA_FOLDER.feedsReport), JSON.stringify(report));
+    const { out, code } = await inkling(["doctor", "--data-dir", dataDir, ...freePorts()]);
+    expect(out).toMatch(
+      /^problem {2}.*: failed 2 hours ago and published nothing: the disk is full\n +-> fix the cause/m,
+    );
+    expect(code).toBe(1);
   });
 
   test("a mirror's password is not printed: by doctor, and by up before its first build", async () => {

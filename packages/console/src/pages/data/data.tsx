@@ -108,7 +108,7 @@ function ReleaseCard({ overview, change, reload }: ReleaseCardProps) {
 
 /** What is wrong or unusual. */
 const Notices = ({
-  overview: { release, pinned, missing, partial, refused_release, held_release },
+  overview: { release, pinned, missing, partial, refused_release, held_release, failed_build },
 }: {
   overview: DataOverview;
 }) => (
@@ -125,6 +125,12 @@ const Notices = ({
       <Notice kind="bad">
         A release built <RelativeTime iso={held_release.at} /> waits for you: {held_release.why}. To accept
         it: inkling data update --accept release
+      </Notice>
+    )}
+    {failed_build && (
+      <Notice kind="bad">
+        The latest build failed <RelativeTime iso={failed_build.at} /> and published nothing:{" "}
+        {failed_build.why}
       </Notice>
     )}
     {refused_release && (
