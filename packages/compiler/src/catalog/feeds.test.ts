@@ -208,4 +208,7 @@ test("sizes outside of the limits are refused, by number", () => {
   expect(() => requireEntries(feed, 2_001)).toThrow("has 2001 entries, at most 2000 are expected");
   requireEntries(feed, 10);
   requireEntries(feed, 2_000);
+  requireEntries(feed, 1, true);
+  expect(() => requireEntries(feed, 0, true)).toThrow("has 0 entries, at least 10 are expected");
+  expect(() => requireEntries(feed, 2_001, true)).toThrow("has 2001 entries");
 });

@@ -67,6 +67,39 @@ const loadFrom = async (
 const state = (feed: Feed) => readFeedState(feed, join(root, "data"));
 const filesOf = (feed: Feed) => readdirSync(join(root, "data/feeds", feed.id)).sort();
 
+test("a list that is too small waits for the operator, and stays in use once it is accepted; an empty one never is", async () => {
+  const mirror = join(root, "mirror");
+  const put = (entries: number) =>
+    writeFileSync(join(mirror, "tor-bulk-exits.txt"), LIST.split("\n").slice(0, entries).join("\n"));
+  const outcome = ({
+    report: { state, source, entries, error, pending },
+  }: Awaited<ReturnType<typeof load>>) => ({
+    state,
+    source,
+    entries,
+    error,
+    waits: pending !== undefined,
+  });
+  const { least } = TOR.entries;
+  put(3);
+  expect(outcome(await load(mirror))).toMatchObject({
+    error: `mirror: has 3 entries, at least ${least} are expected`,
+    waits: true,
+  });
+  const used = { state: "loaded", entries: 3, error: undefined, waits: false };
+  expect(outcome(await load(mirror, { accept: true }))).toMatchObject(used);
+  expect(outcome(await load(mirror))).toMatchObject(used);
+  rmSync(join(mirror, "tor-bulk-exits.txt"));
+  expect(outcome(await load(mirror))).toMatchObject({ state: "loaded", source: "last-good", entries: 3 });
+  put(0);
+  for (const accept of [false, true])
+    expect(outcome(await load(mirror, { accept }))).toMatchObject({
+      source: "last-good",
+      entries: 3,
+      waits: false,
+    });
+});
+
 describe("what a load stores", () => {
   test("a request that counts against a budget is stored before it is sent: a build killed meanwhile has spent it", async () => {
     const feed = { ...TOR, budgetPerDay: 2 };

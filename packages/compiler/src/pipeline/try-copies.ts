@@ -16,7 +16,7 @@ import { candidates, isRemote, lackingCredentials, type SourceOptions } from "..
 import { MmdbError } from "../mmdb/mmdb.ts";
 import { type Age, ageOf } from "../policy/age.ts";
 import { requireLikeLast } from "../validate/compare-copies.ts";
-import { HeldBack, requirePast } from "../validate/gates.ts";
+import { HeldBack, requireEntries, requirePast } from "../validate/gates.ts";
 import { type Readable, readCopy } from "../validate/read-copy.ts";
 
 export interface LoadOptions extends SourceOptions {
@@ -115,6 +115,8 @@ function requireGood({ feed, options, state, kept }: Load, copy: FeedCopy, read:
     read,
     age: ageOfCopy(feed, copy, publishedAt, now),
   };
+  const isAccepted = copy.accepted === true || accept === true;
+  requireEntries(feed, read.entries, isAccepted || copy.source === "last-good");
   if (!isNew(copy)) return used;
   const { refused } = state;
   if (refused?.sha256 === copy.sha256 && refused.code === options.code) throw new FeedError(refused.why);
@@ -124,7 +126,7 @@ function requireGood({ feed, options, state, kept }: Load, copy: FeedCopy, read:
   const last =
     lastGood && ageOfCopy(feed, lastGood, lastGood.publishedAt, now) !== "dropped" ? lastGood : undefined;
   if (last !== undefined && used.age === "dropped") throw new FeedError(whyExpired(feed, used.copy));
-  if (last !== undefined && copy.accepted !== true && accept !== true)
+  if (last !== undefined && !isAccepted)
     requireLikeLast(feed, used.copy, read, { ...last, entries: state.copy?.entries }, now);
   return used;
 }

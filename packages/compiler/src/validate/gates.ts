@@ -2,8 +2,8 @@
 //
 // in   a feed's row, what a new copy holds, what the last good one held, the time
 // out  nothing when it passes; entries that can never set a flag
-// err  FeedError with the reason; HeldBack where only the comparison with the last good copy fails, so that the
-//      operator may accept it
+// err  FeedError with the reason; HeldBack where the copy is too small, or only the comparison with the last good one
+//      fails, so that the operator may accept it
 // cost a comparison walks both lists once
 
 import { ADDRESS_FLAGS, cutSuffix, type Prefix, type Space, specialUse } from "@inkling/engine";
@@ -20,7 +20,7 @@ const HOUR = 3_600_000;
 /** Clocks differ, and a date without a time may be tomorrow's in another zone. */
 const FUTURE_MS = 24 * HOUR;
 
-/** Refused by a comparison with the last good copy: `--accept` takes it. */
+/** Refused by its size, or by a comparison with the last good copy: `--accept` takes it. */
 export class HeldBack extends FeedError {}
 
 /** @throws FeedError when it was made in the future */
@@ -130,11 +130,17 @@ function countLines(body: Uint8Array): number {
   return count;
 }
 
-/** @throws FeedError when a copy has fewer or more entries than its feed can have */
-export function requireEntries(feed: Feed, count: number): void {
-  const { least, most } = feed.entries;
-  if (count < least) throw new FeedError(`has ${count} entries, at least ${least} are expected`);
+/**
+ * A publisher may shrink a list for good, and only the operator can know. No list becomes empty.
+ * @param mayBeSmall the operator accepted the copy, or did so when it became the last good one
+ * @throws HeldBack when a copy has fewer entries than its feed can have
+ * @throws FeedError when it has more, or none
+ */
+export function requireEntries({ entries: { least, most } }: Feed, count: number, mayBeSmall = false): void {
   if (count > most) throw new FeedError(`has ${count} entries, at most ${most} are expected`);
+  if (count >= least || (mayBeSmall && count > 0)) return;
+  const Refusal = count > 0 ? HeldBack : FeedError;
+  throw new Refusal(`has ${count} entries, at least ${least} are expected`);
 }
 
 /**

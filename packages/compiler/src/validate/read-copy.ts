@@ -25,13 +25,7 @@ import {
 import { isSpecialUse } from "../parse/network-list.ts";
 import { parseVpnSystems } from "../parse/own-lists.ts";
 import type { Skips } from "../parse/tally.ts";
-import {
-  requireEntries,
-  requireNarrow,
-  requireParsable,
-  unflaggableDomains,
-  unflaggableNetworks,
-} from "./gates.ts";
+import { requireNarrow, requireParsable, unflaggableDomains, unflaggableNetworks } from "./gates.ts";
 import { spaceOf } from "./space.ts";
 
 /** What a copy holds, by what it is for. */
@@ -79,10 +73,7 @@ export function readCopy(feed: Feed, copy: FeedCopy, trusted: Release | undefine
       );
   let read: Read | undefined;
   const readOnce = () => {
-    if (read === undefined) {
-      read = readContent(feed, copy);
-      requireEntries(feed, read.entries);
-    }
+    read ??= readContent(feed, copy);
     return read;
   };
   const content = () => readOnce().content;
