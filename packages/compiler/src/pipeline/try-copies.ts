@@ -116,7 +116,8 @@ function requireGood({ feed, options, state, kept }: Load, copy: FeedCopy, read:
     age: ageOfCopy(feed, copy, publishedAt, now),
   };
   const isAccepted = copy.accepted === true || accept === true;
-  requireEntries(feed, read.entries, isAccepted || copy.source === "last-good");
+  const isKnownSmall = state.copy?.entries !== undefined && state.copy.entries < feed.entries.least;
+  requireEntries(feed, read.entries, isAccepted || isKnownSmall);
   if (!isNew(copy)) return used;
   const { refused } = state;
   if (refused?.sha256 === copy.sha256 && refused.code === options.code) throw new FeedError(refused.why);

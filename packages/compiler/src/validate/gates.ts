@@ -132,7 +132,7 @@ function countLines(body: Uint8Array): number {
 
 /**
  * A publisher may shrink a list for good, and only the operator can know. No list becomes empty.
- * @param mayBeSmall the operator accepted the copy, or did so when it became the last good one
+ * @param mayBeSmall the operator accepts the copy, or accepted such a one before: it is the last good one
  * @throws HeldBack when a copy has fewer entries than its feed can have
  * @throws FeedError when it has more, or none
  */
