@@ -1,6 +1,6 @@
 // A builder and servers of one channel, as processes from the command line.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { releaseName } from "@inkling/engine";
@@ -9,6 +9,7 @@ import { readPrivateKey } from "@inkling/release-store/channel";
 import { writeFeedChoice } from "../packages/compiler/src/catalog/feed-choice.ts";
 import { seal } from "../packages/release-store/src/channel/envelope.ts";
 import { fetch } from "./checked-fetch.ts";
+import { inkling, LAUNCHER, Program } from "./inkling.ts";
 import { freePort } from "./ports.ts";
 import { SMALL_NETWORK, smallCity, smallRelease } from "./release.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -21,69 +22,45 @@ const store = join(temp, "store");
 const statement = join(store, "channels/stable.json");
 const { INKLING_MIRROR: _, ...env } = process.env;
 let settings: Record<string, string> = {};
-const servers: {
-  dataDir: string;
-  port: number;
-  adminPort: number;
-  child: Bun.Subprocess;
-  log: () => string;
-}[] = [];
-afterAll(() => {
-  for (const { child } of servers) child.kill("SIGKILL");
-});
+const servers: Server[] = [];
 
-async function inkling(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  const child = Bun.spawn(["node", BIN, ...args], {
-    cwd: temp,
-    env: { ...env, ...settings },
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [out, err, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  return { code, out, err };
-}
+const run = (...args: string[]) => inkling(args, { cwd: temp, env: { ...env, ...settings } });
 
 async function publish(n: number, ...args: string[]): Promise<string> {
   smallRelease(builder, n);
-  const { code, err } = await inkling("channel", "publish", "--data-dir", builder, ...args);
+  const { code, err } = await run("channel", "publish", "--data-dir", builder, ...args);
   expect({ code, err }).toMatchObject({ code: 0 });
   return currentName(builder)!;
 }
 
 const KEY = { live: "" };
 
-async function startServer(name: string): Promise<(typeof servers)[number]> {
-  const dataDir = join(temp, name);
-  const port = freePort();
-  const adminPort = freePort();
-  const child = Bun.spawn(
-    [
-      ...["node", BIN, "serve", "--workers", "2", "--data-dir", dataDir],
-      ...["--port", String(port), "--admin-port", String(adminPort)],
-    ],
-    {
-      cwd: temp,
-      env: { ...env, ...settings, INKLING_API_KEY: KEY.live },
-      stdin: "ignore",
-      stdout: "ignore",
-      stderr: Bun.file(join(temp, `${name}.log`)),
-    },
-  );
-  const server = {
-    dataDir,
-    port,
-    adminPort,
-    child,
-    log: () => readFileSync(join(temp, `${name}.log`), "utf8"),
-  };
+class Server extends Program {
+  readonly dataDir: string;
+  readonly port: number;
+  readonly adminPort: number;
+
+  constructor(name: string) {
+    const dataDir = join(temp, name);
+    const [port, adminPort] = [freePort(), freePort()];
+    super(
+      [
+        ...[...LAUNCHER, "serve", "--workers", "2", "--data-dir", dataDir],
+        ...["--port", String(port), "--admin-port", String(adminPort)],
+      ],
+      { cwd: temp, env: { ...env, ...settings, INKLING_API_KEY: KEY.live } },
+    );
+    this.dataDir = dataDir;
+    this.port = port;
+    this.adminPort = adminPort;
+  }
+}
+
+async function startServer(name: string): Promise<Server> {
+  const server = new Server(name);
   servers.push(server);
-  await until(() =>
-    fetch(`http://127.0.0.1:${port}/readyz`).then(
+  await server.until("it was ready", () =>
+    fetch(`http://127.0.0.1:${server.port}/readyz`).then(
       ({ ok }) => ok,
       () => false,
     ),
@@ -91,7 +68,7 @@ async function startServer(name: string): Promise<(typeof servers)[number]> {
   return server;
 }
 
-const city = async ({ port }: (typeof servers)[number]) => {
+const city = async ({ port }: Server) => {
   const address = SMALL_NETWORK.replace("0/24", "1");
   const response = await fetch(`http://127.0.0.1:${port}/v1/ip-intel/geolocate/${address}`, {
     headers: { Authorization: `Bearer ${KEY.live}` },
@@ -99,13 +76,13 @@ const city = async ({ port }: (typeof servers)[number]) => {
   return ((await response.json()) as { city?: { name?: string } }).city?.name;
 };
 
-const metrics = async ({ adminPort }: (typeof servers)[number]) =>
+const metrics = async ({ adminPort }: Server) =>
   (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
 
 beforeAll(async () => {
-  const made = await inkling("keys", "create", "--name", "test", "--data-dir", join(temp, "keys"));
+  const made = await run("keys", "create", "--name", "test", "--data-dir", join(temp, "keys"));
   KEY.live = /ink_live_\w+/.exec(made.out)![0];
-  const keys = JSON.parse((await inkling("channel", "init", "key.pem", "--json")).out);
+  const keys = JSON.parse((await run("channel", "init", "key.pem", "--json")).out);
   settings = {
     INKLING_CHANNEL: store,
     INKLING_CHANNEL_KEY: keys.public_key,
@@ -123,20 +100,20 @@ describe("two servers of a channel", () => {
   test("take a release, go back and go forward", async () => {
     const second = await publish(2);
     for (const server of servers) await until(async () => (await city(server)) === smallCity(2));
-    expect((await inkling("channel", "rollback")).code).toBe(0);
+    expect((await run("channel", "rollback")).code).toBe(0);
     for (const server of servers) await until(async () => (await city(server)) === smallCity(1));
     const back = readFileSync(statement, "utf8");
-    expect(await inkling("channel", "publish", "--data-dir", builder)).toMatchObject({
+    expect(await run("channel", "publish", "--data-dir", builder)).toMatchObject({
       code: 1,
       err: expect.stringMatching(new RegExp(`went back from ${second}.*\n.*--force`)),
     });
-    const again = await inkling("channel", "publish", "--data-dir", builder, "--again");
+    const again = await run("channel", "publish", "--data-dir", builder, "--again");
     expect(again).toMatchObject({ code: 0, out: expect.stringContaining(`went back from: ${second}`) });
     expect(again.err).toContain("sending segments/");
-    expect((await inkling("channel", "publish", "--again", "--percent", "10")).code).toBe(2);
+    expect((await run("channel", "publish", "--again", "--percent", "10")).code).toBe(2);
     expect(readFileSync(statement, "utf8")).toBe(back);
     for (const server of servers) expect(await city(server)).toBe(smallCity(1));
-    expect((await inkling("channel", "rollback", second)).code).toBe(0);
+    expect((await run("channel", "rollback", second)).code).toBe(0);
     for (const server of servers) await until(async () => (await city(server)) === smallCity(2));
   });
 
@@ -160,9 +137,9 @@ describe("two servers of a channel", () => {
     copyFileSync(good, statement);
     for (const server of servers) {
       await until(async () => !(await metrics(server)).includes("inkling_channel_refused{"));
-      expect(server.log()).toContain('"event":"channel-back"');
+      expect(server.err).toContain('"event":"channel-back"');
     }
-    expect((await inkling("channel", "status", "--data-dir", servers[0]!.dataDir)).code).toBe(0);
+    expect((await run("channel", "status", "--data-dir", servers[0]!.dataDir)).code).toBe(0);
   });
 });
 
@@ -188,10 +165,10 @@ test.each([
   const sound = readFileSync(path);
   writeFileSync(join(store, `releases/${release.name}.json`), text);
   sign(stated.version + 1, release);
-  const isRefused = async (one: (typeof servers)[number]) =>
+  const isRefused = async (one: Server) =>
     (await metrics(one)).includes('inkling_channel_refused{fault="unsound"} 1');
   await until(() => isRefused(server));
-  expect(server.log()).toMatch(/"event":"channel-refused".*"fault":"unsound".*its content makes the id/);
+  expect(server.err).toMatch(/"event":"channel-refused".*"fault":"unsound".*its content makes the id/);
   expect(await city(server)).toBe(wanted);
   expect(currentName(server.dataDir)).toBe(stated.release.name);
   server.child.kill("SIGTERM");
@@ -206,7 +183,7 @@ test.each([
 });
 
 test("a server that follows no channel any more reports none", async () => {
-  const [{ child, dataDir }] = servers as [(typeof servers)[number]];
+  const [{ child, dataDir }] = servers as [Server];
   child.kill("SIGTERM");
   await child.exited;
   const report = JSON.parse(readFileSync(join(dataDir, DATA_FOLDER.channelReport), "utf8"));
@@ -226,7 +203,7 @@ test("a server that follows no channel any more reports none", async () => {
 
 describe("the command line", () => {
   test("names the place where there is no channel", async () => {
-    expect(await inkling("channel", "status", "--channel", join(temp, "no-channel"))).toMatchObject({
+    expect(await run("channel", "status", "--channel", join(temp, "no-channel"))).toMatchObject({
       code: 1,
       err: expect.stringContaining(`there is no channel stable in ${join(temp, "no-channel")}\n`),
     });
@@ -256,12 +233,12 @@ describe("the command line", () => {
     const before = settings;
     try {
       settings = others;
-      expect(await inkling("channel", "publish", "--data-dir", builder)).toMatchObject({
+      expect(await run("channel", "publish", "--data-dir", builder)).toMatchObject({
         code: 2,
         err: expect.stringContaining("INKLING_CHANNEL_SIGNING_KEY"),
       });
       settings = { INKLING_CHANNEL: store };
-      expect(await inkling("serve", "--data-dir", join(temp, "three"))).toMatchObject({
+      expect(await run("serve", "--data-dir", join(temp, "three"))).toMatchObject({
         code: 2,
         err: expect.stringContaining("INKLING_CHANNEL_KEY"),
       });
@@ -269,25 +246,25 @@ describe("the command line", () => {
       const { INKLING_CHANNEL_KEY } = before;
       settings = { INKLING_CHANNEL: "s3://bucket/releases", INKLING_CHANNEL_KEY: INKLING_CHANNEL_KEY! };
       for (const name of ["builder", "three"]) {
-        expect(await inkling("serve", "--data-dir", join(temp, name))).toMatchObject({
+        expect(await run("serve", "--data-dir", join(temp, name))).toMatchObject({
           code: 1,
           err: expect.stringContaining("needs credentials"),
         });
       }
       settings = {};
-      expect(await inkling("channel", "status")).toMatchObject({
+      expect(await run("channel", "status")).toMatchObject({
         code: 2,
         err: expect.stringContaining("no channel is set"),
       });
     } finally {
       settings = before;
     }
-    expect(await inkling("channel", "init", "key.pem")).toMatchObject({
+    expect(await run("channel", "init", "key.pem")).toMatchObject({
       code: 1,
       err: expect.stringContaining("exists already"),
     });
-    expect(await inkling("up")).toMatchObject({ code: 2, err: expect.stringContaining("serve") });
-    expect(await inkling("channel", "promote", "--percent", "200")).toMatchObject({ code: 2 });
+    expect(await run("up")).toMatchObject({ code: 2, err: expect.stringContaining("serve") });
+    expect(await run("channel", "promote", "--percent", "200")).toMatchObject({ code: 2 });
   });
 
   test("a builder that could not read its key publishes once it can", async () => {

@@ -4,16 +4,16 @@
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { writeFeedChoice } from "../packages/compiler/src/catalog/feed-choice.ts";
 import { fetch } from "./checked-fetch.ts";
 import { fastClock } from "./fast-clock.ts";
+import { inkling, LAUNCHER, Program } from "./inkling.ts";
 import { freePort } from "./ports.ts";
 import { freshMirror } from "./release.ts";
 import { share } from "./share.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-const BIN = resolve(import.meta.dir, "../packages/cli/bin/inkling.mjs");
 const { INKLING_MIRROR: _, INKLING_VECTORS: __, ...env } = process.env;
 /** A proxy that no list knows before the publisher's next file. */
 const NEW_PROXY = "81.2.69.142";
@@ -35,10 +35,8 @@ interface Source {
 }
 
 const temp = temporaryFolder();
-const children: Bun.Subprocess[] = [];
 const cleanUps: (() => unknown)[] = [];
 afterAll(async () => {
-  for (const child of children) child.kill("SIGKILL");
   for (const cleanUp of cleanUps) await cleanUp();
 });
 
@@ -79,14 +77,12 @@ function folder(): Source {
 }
 
 /** The command line on a fast clock, in a data folder of its own. */
-class Inkling {
+class FastInkling {
   readonly base: string;
-  out = "";
-  err = "";
   private readonly dataDir: string;
   private readonly env: Record<string, string | undefined>;
   private readonly ports: readonly string[];
-  private up: Bun.Subprocess<"ignore", "pipe", "pipe"> | undefined;
+  private up!: Program;
 
   constructor(name: string, factor: number) {
     this.dataDir = join(temp, name);
@@ -103,61 +99,34 @@ class Inkling {
 
   /** @returns an API key, once it serves */
   async start(source: Source): Promise<string> {
-    this.up = this.spawn("up", ...this.ports, ...source.flags);
-    const follow = async (stream: ReadableStream<Uint8Array>, name: "out" | "err") => {
-      for await (const text of stream.pipeThrough(new TextDecoderStream() as never)) this[name] += text;
-    };
-    follow(this.up.stdout, "out");
-    follow(this.up.stderr, "err");
-    await this.until("it served", () => this.out.includes("Ctrl-C stops."));
+    const args = ["up", ...this.ports, ...source.flags, "--data-dir", this.dataDir];
+    this.up = new Program([...LAUNCHER, ...args], { cwd: temp, env: this.env });
+    await this.until("it served", () => this.up.out.includes("Ctrl-C stops."));
     return /ink_live_\w+/.exec(readFileSync(join(this.dataDir, "first-keys.txt"), "utf8"))![0];
   }
 
-  /** Waits for a state of things; fails with what was written when the process ends before. */
-  async until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-    while (!(await isSo())) {
-      const code = this.up!.exitCode;
-      if (code !== null) throw new Error(`ended with ${code} before ${what}:\n${this.out}\n${this.err}`);
-      await Bun.sleep(50);
-    }
+  until(what: string, isSo: () => unknown): Promise<void> {
+    return this.up.until(what, isSo);
   }
 
   /** Runs another command on the same data folder to its end; again, as long as a build of the server's is at work. */
   async run(...args: string[]): Promise<void> {
     for (;;) {
-      const child = this.spawn(...args);
-      const [out, err] = await Promise.all([
-        new Response(child.stdout).text(),
-        new Response(child.stderr).text(),
-      ]);
-      if ((await child.exited) !== 1) return;
+      const options = { cwd: temp, env: this.env };
+      const { code, out, err } = await inkling([...args, "--data-dir", this.dataDir], options);
+      if (code !== 1) return;
       if (!err.includes("another build is at work")) throw new Error(`${args.join(" ")}: ${out}${err}`);
       await Bun.sleep(200);
     }
   }
 
-  async stop(): Promise<number> {
-    this.up!.kill("SIGTERM");
-    return this.up!.exited;
+  stop(): Promise<number> {
+    return this.up.stop();
   }
 
   /** The events of a name that were logged so far, about a feed. */
-  logged(event: string, feed: string): { reason?: string; state?: string }[] {
-    const lines = this.err.split("\n").filter((line) => line.startsWith("{") && line.endsWith("}"));
-    const all: Record<string, string>[] = lines.map((line) => JSON.parse(line));
-    return all.filter((line) => line.event === event && line.feed === feed);
-  }
-
-  private spawn(...args: string[]): Bun.Subprocess<"ignore", "pipe", "pipe"> {
-    const child = Bun.spawn(["node", BIN, ...args, "--data-dir", this.dataDir], {
-      cwd: temp,
-      env: this.env,
-      stdin: "ignore",
-      stdout: "pipe",
-      stderr: "pipe",
-    });
-    children.push(child);
-    return child;
+  logged(event: string, feed: string): Record<string, unknown>[] {
+    return this.up.events(event).filter((line) => line.feed === feed);
   }
 }
 
@@ -176,11 +145,11 @@ describe("hours of inkling up", () => {
       const nameOf = (feed: string) => readdirSync(mirror).find((file) => file.startsWith(`${feed}.`))!;
       const good = (feed: string) => readFileSync(join(mirror, nameOf(feed)), "utf8");
 
-      const inkling = new Inkling(name.replaceAll(" ", "-"), factor);
-      const key = await inkling.start(source);
+      const hours = new FastInkling(name.replaceAll(" ", "-"), factor);
+      const key = await hours.start(source);
       const headers = { authorization: `Bearer ${key}` };
       const lookUp = async (ip: string) => {
-        const response = await fetch(`${inkling.base}/v1/ip-intel/reputation/${ip}`, { headers });
+        const response = await fetch(`${hours.base}/v1/ip-intel/reputation/${ip}`, { headers });
         if (response.status !== 200) throw new Error(`${ip}: ${response.status} ${await response.text()}`);
         return (await response.json()) as Record<"is_abuser" | "is_proxy" | "is_tor_exit", boolean>;
       };
@@ -206,13 +175,13 @@ describe("hours of inkling up", () => {
 
       // The operator's override holds at once, and through every build that follows.
       expect((await lookUp(unflagged)).is_tor_exit).toBe(true);
-      await inkling.run("override", "add", unflagged, "--flag", "is_tor_exit=false", "--note", "ours");
-      await inkling.until("the override held", async () => !(await lookUp(unflagged)).is_tor_exit);
+      await hours.run("override", "add", unflagged, "--flag", "is_tor_exit=false", "--note", "ours");
+      await hours.until("the override held", async () => !(await lookUp(unflagged)).is_tor_exit);
 
       for (const [feed, { body }] of Object.entries(POISON)) source.put(nameOf(feed), body);
       for (const [feed, { reason }] of Object.entries(POISON)) {
-        await inkling.until(`${feed} was refused`, () => inkling.logged("feed-not-updated", feed).length > 0);
-        expect(inkling.logged("feed-not-updated", feed)[0]).toMatchObject({
+        await hours.until(`${feed} was refused`, () => hours.logged("feed-not-updated", feed).length > 0);
+        expect(hours.logged("feed-not-updated", feed)[0]).toMatchObject({
           state: "loaded",
           reason: expect.stringMatching(reason),
         });
@@ -223,24 +192,24 @@ describe("hours of inkling up", () => {
       for (const feed of HOURLY) source.put(nameOf(feed), good(feed));
       source.put(nameOf("monosans-proxies"), JSON.stringify(more));
       for (const feed of HOURLY)
-        await inkling.until(
+        await hours.until(
           `${feed} was good again`,
-          () => inkling.logged("feed-updated-again", feed).length > 0,
+          () => hours.logged("feed-updated-again", feed).length > 0,
         );
-      await inkling.until("the new list was in use", async () => (await lookUp(NEW_PROXY)).is_proxy);
+      await hours.until("the new list was in use", async () => (await lookUp(NEW_PROXY)).is_proxy);
       expect((await lookUp(unflagged)).is_tor_exit).toBe(false);
 
       // Back to the release without the new proxy, which stays in use whatever is built, until it is unpinned.
-      await inkling.run("data", "rollback");
-      await inkling.until("the release before was in use", async () => !(await lookUp(NEW_PROXY)).is_proxy);
+      await hours.run("data", "rollback");
+      await hours.until("the release before was in use", async () => !(await lookUp(NEW_PROXY)).is_proxy);
       source.put(nameOf("tor-bulk-exits"), `${good("tor-bulk-exits").trim()}\n81.2.69.143\n`);
-      await inkling.run("data", "update", ...source.flags);
+      await hours.run("data", "update", ...source.flags);
       expect([(await lookUp(NEW_PROXY)).is_proxy, (await lookUp("81.2.69.143")).is_tor_exit]).toEqual([
         false,
         false,
       ]);
-      await inkling.run("data", "unpin");
-      await inkling.until("the newest was in use", async () => (await lookUp("81.2.69.143")).is_tor_exit);
+      await hours.run("data", "unpin");
+      await hours.until("the newest was in use", async () => (await lookUp("81.2.69.143")).is_tor_exit);
       expect([(await lookUp(NEW_PROXY)).is_proxy, (await lookUp(unflagged)).is_tor_exit]).toEqual([
         true,
         false,
@@ -250,7 +219,7 @@ describe("hours of inkling up", () => {
       expect(await failed).toBeUndefined();
       expect(lookups).toBeGreaterThan(200);
       for (const feed of HOURLY) if (source.fetches) expect(source.fetches(feed)).toBeGreaterThan(2);
-      expect(await inkling.stop()).toBe(0);
+      expect(await hours.stop()).toBe(0);
     },
   );
 });

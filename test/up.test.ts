@@ -3,22 +3,17 @@
 // One data folder for the whole file: its first build takes most of the time. The geolocation comes from the npm
 // packages, the lists from the mirror (release.ts).
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { fetch } from "./checked-fetch.ts";
+import { inkling, LAUNCHER, Program } from "./inkling.ts";
 import { freePort, isFree } from "./ports.ts";
 import { freshMirror } from "./release.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-const BIN = resolve(import.meta.dir, "../packages/cli/bin/inkling.mjs");
-
 const temp = temporaryFolder();
 const dataDir = join(temp, "data");
-const running: Up[] = [];
-afterAll(() => {
-  for (const up of running) up.child.kill("SIGKILL");
-});
 
 const port = freePort();
 const adminPort = freePort();
@@ -27,67 +22,18 @@ const base = `http://127.0.0.1:${port}`;
 const source = ["--mirror", freshMirror()];
 const { INKLING_MIRROR: _, INKLING_VECTORS: __, ...env } = process.env;
 
-interface Up {
-  readonly child: Bun.Subprocess<"ignore", "pipe", "pipe">;
-  /** What was written so far. */
-  out: string;
-  err: string;
-  /** Everything that it wrote is here. */
-  readonly read: Promise<unknown>;
-}
+const start = (args: readonly string[]) =>
+  new Program([...LAUNCHER, ...args, "--data-dir", dataDir], { cwd: temp, env });
 
-function start(args: readonly string[], extra: Record<string, string> = {}): Up {
-  const child = Bun.spawn(["node", BIN, ...args, "--data-dir", dataDir], {
-    cwd: temp,
-    env: { ...env, ...extra },
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const follow = async (stream: ReadableStream<Uint8Array>, name: "out" | "err") => {
-    for await (const text of stream.pipeThrough(new TextDecoderStream() as never)) up[name] += text;
-  };
-  const read = Bun.sleep(0).then(() =>
-    Promise.all([follow(child.stdout, "out"), follow(child.stderr, "err")]),
-  );
-  const up: Up = { child, out: "", err: "", read };
-  running.push(up);
-  return up;
-}
-
-const startUp = (extra: Record<string, string> = {}) =>
-  start(["up", "--port", String(port), "--admin-port", String(adminPort), ...source], extra);
-
-/** Waits for a state of things; fails with what was written when the process ends before. */
-async function until(up: Up, what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) {
-    if (up.child.exitCode !== null) {
-      throw new Error(`ended with ${up.child.exitCode} before ${what}:\n${up.out}\n${up.err}`);
-    }
-    await Bun.sleep(20);
-  }
-}
-
-const untilServing = (up: Up) => until(up, "it served", () => up.out.includes("Ctrl-C stops."));
-
-/** Runs a command to its end. */
-async function run(...args: string[]): Promise<{ out: string; err: string; code: number }> {
-  const up = start(args);
-  const code = await up.child.exited;
-  await up.read;
-  return { out: up.out, err: up.err, code };
-}
+const startUp = () => start(["up", "--port", String(port), "--admin-port", String(adminPort), ...source]);
+const untilServing = (up: Program) => up.until("it served", () => up.out.includes("Ctrl-C stops."));
+const run = (...args: string[]) => inkling([...args, "--data-dir", dataDir], { cwd: temp, env });
 
 const get = (path: string, key: string) =>
   fetch(`${base}${path}`, { headers: { Authorization: `Bearer ${key}` } });
 
 /** Are both ports free again? */
 const portsAreFree = () => isFree(port) && isFree(adminPort);
-
-async function stop(up: Up, signal: "SIGTERM" | "SIGINT" = "SIGTERM"): Promise<number> {
-  up.child.kill(signal);
-  return up.child.exited;
-}
 
 /** Process ids of what the launcher started, the compiler included. */
 function descendants(pid: number): number[] {
@@ -106,7 +52,7 @@ let admin = "";
 describe("a build that is cut short", () => {
   test("killed, it leaves nothing half-published", async () => {
     const up = startUp();
-    await until(up, "the build began", () => existsSync(join(dataDir, "build.lock")));
+    await up.until("the build began", () => existsSync(join(dataDir, "build.lock")));
     const cli = descendants(up.child.pid)[0]!;
     process.kill(cli, "SIGKILL");
     expect(await up.child.exited).toBe(137);
@@ -118,17 +64,17 @@ describe("a build that is cut short", () => {
 
   test("stopped, it reports that nothing was published", async () => {
     const up = startUp();
-    await until(up, "the build began", () => up.err.includes("Building data in "));
+    await up.until("the build began", () => up.err.includes("Building data in "));
     await Bun.sleep(1_000);
-    expect(await stop(up, "SIGINT")).toBe(130);
-    await up.read;
+    expect(await up.stop("SIGINT")).toBe(130);
+    await up.end();
     expect(up.err).toContain("inkling: stopped: nothing was published; what was there before is untouched\n");
     expect(existsSync(join(dataDir, "current"))).toBe(false);
   });
 });
 
 describe("the first run", () => {
-  let up: Up;
+  let up: Program;
   beforeAll(async () => {
     up = startUp();
     await untilServing(up);
@@ -177,7 +123,7 @@ describe("the first run", () => {
   });
 
   test("stops on SIGTERM with exit code 0", async () => {
-    expect(await stop(up)).toBe(0);
+    expect(await up.stop()).toBe(0);
     expect(portsAreFree()).toBe(true);
   });
 });
@@ -215,16 +161,16 @@ describe("later runs", () => {
     const second = startUp();
     await untilServing(second);
     expect((await get("/v1/user-intel/email/a@mailinator.com", live)).status).toBe(200);
-    expect(await stop(second)).toBe(0);
+    expect(await second.stop()).toBe(0);
   });
 });
 
 describe("production", () => {
   test("serve needs no more than the release: JSON lines and nothing else", async () => {
     const up = start(["serve", "--port", String(port), "--admin-port", String(adminPort)]);
-    await until(up, "it listened", () => up.err.includes('"listening"'));
+    await up.until("it listened", () => up.err.includes('"listening"'));
     await get("/v1/ip-intel/geolocate/81.2.69.142", live);
-    expect(await stop(up)).toBe(0);
+    expect(await up.stop()).toBe(0);
     expect(up.out).toBe("");
     const lines = up.err
       .trim()
@@ -250,7 +196,7 @@ describe("the commands on the release", () => {
       const printed = await run("lookup", lookup, value, ...flags, "--json");
       expect(printed).toMatchObject({ out: `${body}\n`, code: 0 });
     }
-    expect(await stop(up)).toBe(0);
+    expect(await up.stop()).toBe(0);
   });
 
   test("lookup refuses what the API refuses", async () => {
@@ -297,7 +243,7 @@ describe("the commands on the release", () => {
     const up = startUp();
     await untilServing(up);
     expect(up.err).toMatch(/^warning: release .*; a new release is built$/m);
-    expect(await stop(up)).toBe(0);
+    expect(await up.stop()).toBe(0);
     expect((await run("data", "verify")).code).toBe(0);
   });
 });
