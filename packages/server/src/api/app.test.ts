@@ -22,7 +22,7 @@ import type { Key } from "../keys/key.ts";
 import { cellsOnDemand } from "../limits/key-cells.testing.ts";
 import { Buckets } from "../limits/token-bucket.ts";
 import { knownHosts } from "../mx/hosts.ts";
-import type { MxFinding } from "../mx/outcome.ts";
+import type { MxFinding } from "../mx/resolve.ts";
 import { emailHash } from "../overrides/override.ts";
 import { overridesOf } from "../overrides/record.ts";
 import { App } from "./app.ts";

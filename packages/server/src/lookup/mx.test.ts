@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
+import { MX_OUTCOMES, type MxOutcome } from "@inkling/contract";
 import { MxCounts } from "../mx/counts.ts";
 import { knownHosts } from "../mx/hosts.ts";
-import { MX_OUTCOMES, type MxFinding, type MxOutcome } from "../mx/outcome.ts";
+import type { MxFinding } from "../mx/resolve.ts";
 import { EmailChecks, mxCheck } from "./mx.ts";
 
 const bytes = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));

@@ -6,11 +6,12 @@
 // answer proves nothing about a person. What feeds claim is never reverted, and what feeds or overrides keep from being
 // disposable stays so.
 
+import type { MxOutcome } from "@inkling/contract";
 import { ascii, cutSuffix, type EmailCheck, isSpecialUseDomain, parseEmail } from "@inkling/engine";
 import type { KeyId } from "../keys/key.ts";
 import type { MxCounts } from "../mx/counts.ts";
 import { disposableHost } from "../mx/hosts.ts";
-import type { MxFinding, MxOutcome } from "../mx/outcome.ts";
+import type { MxFinding } from "../mx/resolve.ts";
 
 /** The members of an answer that the check may change; others are kept as they are. */
 interface EmailAnswer {

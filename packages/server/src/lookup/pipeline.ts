@@ -25,7 +25,7 @@ import {
 } from "@inkling/engine";
 import type { Problem } from "../http/problems.ts";
 import type { KeyId } from "../keys/key.ts";
-import type { MxFinding } from "../mx/outcome.ts";
+import type { MxFinding } from "../mx/resolve.ts";
 import type { Counts } from "../telemetry/counts.ts";
 import { CALLER_UNKNOWN, problemOf } from "./failures.ts";
 import { type EmailChecks, mxCheck } from "./mx.ts";

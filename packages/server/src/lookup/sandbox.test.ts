@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import {
+  MX_OUTCOMES,
   PROBLEM_CODES,
   REPUTATION_FLAGS,
   SANDBOX_ADDRESSES,
@@ -19,7 +20,6 @@ import {
   unwrapIpv4,
 } from "@inkling/engine";
 import type { Problem } from "../http/problems.ts";
-import { MX_OUTCOMES } from "../mx/outcome.ts";
 import { sandboxAddress, sandboxEmail } from "./sandbox.ts";
 
 const address = (text: string) => {

@@ -4,6 +4,7 @@
 // out  the answer's bytes, or a problem; always the same
 // note the release is never read: a client's tests pass on an empty server, and on a server with other data
 
+import type { MxOutcome } from "@inkling/contract";
 import {
   LOCATION_EVIDENCE,
   networkEvidence,
@@ -32,7 +33,6 @@ import {
   type UnwrappedAddress,
 } from "@inkling/engine";
 import { type Problem, problem, scopeProblem } from "../http/problems.ts";
-import type { MxOutcome } from "../mx/outcome.ts";
 import { mailHostEntry } from "./mx.ts";
 
 /** The Inkling-Data-Version of sandbox answers. */

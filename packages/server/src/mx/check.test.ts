@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
+import { MX_OUTCOMES } from "@inkling/contract";
 import {
   a,
   aaaa,
@@ -15,9 +16,8 @@ import {
 import { until } from "../../../../test/until.ts";
 import { BUDGET_MS, CACHE_SECONDS, MxLookups, type MxLookupsOptions } from "./check.ts";
 import { MxCounts } from "./counts.ts";
-import { DnsClient, type DnsOutcome, type Resolver } from "./dns-client.ts";
-import { NXDOMAIN_CACHE_SECONDS } from "./nxdomain-cache.ts";
-import { MX_OUTCOMES, type MxFinding } from "./outcome.ts";
+import { DnsClient, type DnsOutcome, NXDOMAIN_TRUST_SECONDS, type Resolver } from "./dns-client.ts";
+import type { MxFinding } from "./resolve.ts";
 
 const MX = 15;
 const SOA = 6;
@@ -375,13 +375,13 @@ describe("NXDOMAIN from a server that replies it to everything, or nearly", () =
 
     expect(await outcomes()).toEqual(["found", "nxdomain"]);
     script = () => NX;
-    ms = NXDOMAIN_CACHE_SECONDS * 1000 - 1;
+    ms = NXDOMAIN_TRUST_SECONDS * 1000 - 1;
     expect(await outcomes()).toEqual(["nxdomain", "nxdomain"]); // what asking once for many costs
     ms++;
     expect(await outcomes()).toEqual(["failed", "failed"]);
     script = good;
     expect(await outcomes()).toEqual(["found", "failed"]);
-    ms += NXDOMAIN_CACHE_SECONDS * 1000;
+    ms += NXDOMAIN_TRUST_SECONDS * 1000;
     expect(await outcomes()).toEqual(["found", "nxdomain"]);
     turning.stop();
   });

@@ -6,22 +6,22 @@
 // src  RFC 2308 (caching "no"), RFC 9520 (caching failures); docs/email.md
 // cost a cached domain: a Map access
 //
-// A request waits for BUDGET_MS, queueing included; its lookup goes on for LOOKUP_MS, so that the next request for the
-// domain finds it cached. Requests for one domain share a lookup. MAX_UNDER_WAY lookups run at once and MAX_WAITING
-// more wait; one without requests is never started. A lookup slower than the budget frees its slot, so that a silent
-// domain delays no other for longer; as many as there are slots may go on like that, further ones are aborted.
+// A request waits for BUDGET_MS at most; its lookup continues for LOOKUP_MS, so that the next request for the domain finds
+// it cached. Requests for one domain share a lookup. MAX_UNDER_WAY lookups run at once, and MAX_WAITING requests wait for
+// a slot. A lookup slower than the budget frees its slot, so that a silent domain delays no other for longer; as many as
+// there are slots may continue like that, further ones are aborted.
 //
 // Of slots, places to wait and slow lookups one key alone gets three quarters, so that there are some for the next one
 // (fair-shares.ts); a slot that becomes free goes to the waiting key that has the fewest. Without that, one key with 400
 // requests for silent domains left 73 of 100 lookups of another without an answer.
 
+import type { MxOutcome } from "@inkling/contract";
 import type { KeyId } from "../keys/key.ts";
 import { FairShares } from "../limits/fair-shares.ts";
 import type { MxCounts } from "./counts.ts";
 import type { Resolver } from "./dns-client.ts";
 import { ExpiringMap } from "./expiring-map.ts";
-import type { MxFinding, MxOutcome } from "./outcome.ts";
-import { FAILURE, type Resolved, resolveMx } from "./resolve.ts";
+import { FAILURE, type MxFinding, type Resolved, resolveMx } from "./resolve.ts";
 
 export interface MxLookupsOptions {
   readonly dns: Resolver;
@@ -64,24 +64,21 @@ const ALONE = 0.75;
 const TIMED_OUT: MxFinding = { outcome: "timeout", known: [] };
 const BUSY: MxFinding = { outcome: "busy", known: [] };
 
-/** A lookup, queued or under way, and how many requests wait for it. */
-interface Lookup {
+/** A request that waits for a slot. */
+interface QueuedRequest {
   readonly host: string;
-  /** Whose share it takes. */
-  key: KeyId;
-  isQueued: boolean;
-  readonly promise: Promise<MxFinding>;
-  readonly settle: (finding: MxFinding) => void;
-  waiters: number;
+  readonly key: KeyId;
+  /** Ends its wait with the finding. */
+  readonly answerWith: (finding: MxFinding | Promise<MxFinding>) => void;
 }
 
 export class MxLookups {
   private readonly options: Required<MxLookupsOptions>;
   private readonly cache: ExpiringMap<MxFinding>;
-  /** Queued and under way, by host. */
-  private readonly lookups = new Map<string, Lookup>();
-  /** In the order in which they came. */
-  private readonly queues = new Map<KeyId, Set<Lookup>>();
+  /** By host. */
+  private readonly underWay = new Map<string, Promise<MxFinding>>();
+  /** By key, in the order in which they came. */
+  private readonly queues = new Map<KeyId, Set<QueuedRequest>>();
   private readonly places: FairShares;
   private readonly slots: FairShares;
   /** Lookups under way that have freed their slot. */
@@ -119,117 +116,104 @@ export class MxLookups {
       return cached;
     }
     if (this.stopped) return FAILURE.finding;
-    const known = this.lookups.get(host);
-    if (known?.isQueued === true) this.adopt(known, key);
-    const lookup = known ?? this.add(host, key);
-    return lookup === undefined ? BUSY : this.wait(lookup);
+    const shared = this.underWay.get(host);
+    if (shared === undefined && !this.slots.take(key))
+      return this.places.take(key) ? this.waitForSlot(host, key) : BUSY;
+    return this.withinBudget(() => TIMED_OUT, shared ?? this.start(host, key)).promise;
   }
 
   /** Aborts all lookups; waiting requests get "timeout". */
   stop(): void {
     this.stopped = true;
     for (const abort of this.aborts) abort.abort();
-    for (const lookup of [...this.queues.values()].flatMap((queue) => [...queue])) {
-      this.unqueue(lookup);
-      lookup.settle(TIMED_OUT);
+    for (const request of [...this.queues.values()].flatMap((queue) => [...queue])) {
+      this.unqueue(request);
+      request.answerWith(TIMED_OUT);
     }
   }
 
-  /** Starts or queues a lookup; undefined when the key has its share of both. */
-  private add(host: string, key: KeyId): Lookup | undefined {
-    const hasSlot = this.slots.take(key);
-    if (!hasSlot && !this.places.take(key)) return undefined;
+  /** @param instead called when the budget is over, for what to answer then */
+  private withinBudget(instead: () => MxFinding, finding?: Promise<MxFinding>) {
     const { promise, resolve } = Promise.withResolvers<MxFinding>();
-    const lookup: Lookup = { host, key, isQueued: !hasSlot, promise, settle: resolve, waiters: 0 };
-    this.lookups.set(host, lookup);
-    if (hasSlot) void this.run(lookup);
-    else this.enqueue(lookup);
-    return lookup;
-  }
-
-  /** A domain behind many others of one key does not wait there for a key with fewer. */
-  private adopt(lookup: Lookup, key: KeyId): void {
-    if (this.places.of(key) >= this.places.of(lookup.key) - 1 || !this.places.take(key)) return;
-    this.unqueue(lookup);
-    lookup.key = key;
-    lookup.isQueued = true;
-    this.enqueue(lookup);
-    this.runNext();
-  }
-
-  private enqueue(lookup: Lookup): void {
-    const queue = this.queues.get(lookup.key);
-    if (queue === undefined) this.queues.set(lookup.key, new Set([lookup]));
-    else queue.add(lookup);
-  }
-
-  private unqueue(lookup: Lookup): void {
-    const { key } = lookup;
-    const queue = this.queues.get(key);
-    queue?.delete(lookup);
-    if (queue?.size === 0) this.queues.delete(key);
-    this.places.giveBack(key);
-    lookup.isQueued = false;
-  }
-
-  private wait(lookup: Lookup): Promise<MxFinding> {
-    lookup.waiters++;
-    const { promise, resolve } = Promise.withResolvers<MxFinding>();
-    const timer = setTimeout(() => {
-      lookup.waiters--;
-      resolve(lookup.isQueued ? BUSY : TIMED_OUT);
-      if (lookup.waiters > 0 || !lookup.isQueued) return;
-      this.unqueue(lookup);
-      this.lookups.delete(lookup.host);
-    }, this.options.budgetMs);
-    void lookup.promise.then((finding) => {
+    const timer = setTimeout(() => resolve(instead()), this.options.budgetMs);
+    const answerWith = async (found: MxFinding | Promise<MxFinding>) => {
+      resolve(await found);
       clearTimeout(timer);
-      resolve(finding);
-    });
+    };
+    if (finding !== undefined) void answerWith(finding);
+    return { promise, answerWith };
+  }
+
+  /** @param key has a place */
+  private waitForSlot(host: string, key: KeyId): Promise<MxFinding> {
+    const { promise, answerWith } = this.withinBudget(() => (this.unqueue(request) ? BUSY : TIMED_OUT));
+    const request: QueuedRequest = { host, key, answerWith };
+    const queue = this.queues.get(key);
+    if (queue === undefined) this.queues.set(key, new Set([request]));
+    else queue.add(request);
     return promise;
   }
 
-  /** @param lookup has a slot */
-  private async run(lookup: Lookup): Promise<void> {
+  /** @returns whether it was queued */
+  private unqueue(request: QueuedRequest): boolean {
+    const { key } = request;
+    const queue = this.queues.get(key);
+    if (queue?.delete(request) !== true) return false;
+    if (queue.size === 0) this.queues.delete(key);
+    this.places.giveBack(key);
+    return true;
+  }
+
+  /** Answers queued requests while there are slots: first those of the key that has the fewest. */
+  private startNext(): void {
+    for (let request = this.nextQueued(); request !== undefined; request = this.nextQueued()) {
+      const { host, key } = request;
+      const known = this.cache.get(host) ?? this.underWay.get(host);
+      if (known === undefined && !this.slots.take(key)) return;
+      this.unqueue(request);
+      request.answerWith(known ?? this.start(host, key));
+    }
+  }
+
+  private nextQueued(): QueuedRequest | undefined {
+    const byTurn = (a: KeyId, b: KeyId) => (this.slots.of(b) < this.slots.of(a) ? b : a);
+    const keys = [...this.queues.keys()];
+    const [request] = keys.length === 0 ? [] : (this.queues.get(keys.reduce(byTurn)) ?? []);
+    return request;
+  }
+
+  /** @param key has a slot */
+  private start(host: string, key: KeyId): Promise<MxFinding> {
+    const finding = this.lookUp(host, key);
+    this.underWay.set(host, finding);
+    return finding;
+  }
+
+  private async lookUp(host: string, key: KeyId): Promise<MxFinding> {
     const { dns, counts, elapsed, budgetMs, lookupMs } = this.options;
-    const { key } = lookup;
     const started = elapsed();
     const abort = new AbortController();
     this.aborts.add(abort);
-    let share: FairShares | undefined = this.slots;
+    const held = { share: this.slots as FairShares | undefined };
     const freeSlot = () => {
       this.slots.giveBack(key);
-      share = this.slow.take(key) ? this.slow : undefined;
-      if (share === undefined) abort.abort();
-      this.runNext();
+      held.share = this.slow.take(key) ? this.slow : undefined;
+      if (held.share === undefined) abort.abort();
+      this.startNext();
     };
     const deadline = setTimeout(() => abort.abort(), lookupMs);
-    // 1 ms after its requests have timed out, so that lookups queued for them alone are not started.
+    // 1 ms after its requests have timed out, so that requests queued until then are not looked up.
     const slow = setTimeout(freeSlot, budgetMs + 1);
-    const resolved = await resolveMx(dns, lookup.host, abort.signal).catch(() => FAILURE);
+    const resolved = await resolveMx(dns, host, abort.signal).catch(() => FAILURE);
     clearTimeout(deadline);
     clearTimeout(slow);
     this.aborts.delete(abort);
-    (share as FairShares | undefined)?.giveBack(key); // the timer may have changed it
-    this.lookups.delete(lookup.host);
+    held.share?.giveBack(key);
+    this.underWay.delete(host);
     counts.countLookup(resolved.finding.outcome, elapsed() - started);
-    this.store(lookup.host, resolved);
-    lookup.settle(resolved.finding);
-    this.runNext();
-  }
-
-  /** Starts what there are slots for: first the lookups of the key that has the fewest. */
-  private runNext(): void {
-    for (;;) {
-      let next: KeyId | undefined;
-      for (const key of this.queues.keys()) {
-        if (next === undefined || this.slots.of(key) < this.slots.of(next)) next = key;
-      }
-      const [lookup] = (next === undefined ? undefined : this.queues.get(next)) ?? [];
-      if (lookup === undefined || !this.slots.take(lookup.key)) return;
-      this.unqueue(lookup);
-      void this.run(lookup);
-    }
+    this.store(host, resolved);
+    this.startNext();
+    return resolved.finding;
   }
 
   private store(host: string, { finding, ttlSeconds }: Resolved): void {

@@ -1,6 +1,6 @@
 // counts.ts: counters of `checks=mx` for /metrics: outcomes, never a domain.
 
-import type { MxOutcome } from "./outcome.ts";
+import type { MxOutcome } from "@inkling/contract";
 
 interface MxState {
   /** Domains being looked up in DNS. */

@@ -3,7 +3,7 @@
 // in   a host, a record type, and a signal that ends the lookup
 // out  the first usable reply; "failed" when every server failed; "timeout" when the signal came first
 // err  none thrown
-// cost one question; NXDOMAIN costs a second one, unless nxdomain-cache.ts has the server
+// cost one question; NXDOMAIN costs a second one, unless that server was asked about the top-level domain just before
 //
 // After NEXT_SERVER_MS of silence the next server is queried as well, and the first reply wins. SERVFAIL, REFUSED and
 // malformed replies fail over at once, and so does NXDOMAIN from a server that does not resolve the top-level domain.
@@ -11,7 +11,7 @@
 import type { RecordType } from "./dns-message.ts";
 import { type DnsServer, systemDnsServers } from "./dns-servers.ts";
 import { type Attempt, queryServer, type WholeReply } from "./dns-transport.ts";
-import { NxdomainCache, topLevelOf } from "./nxdomain-cache.ts";
+import { ExpiringMap } from "./expiring-map.ts";
 
 interface DnsClientOptions {
   /** In order of preference; those beyond MAX_SERVERS are not used. */
@@ -29,6 +29,10 @@ export interface Resolver {
   resolve(host: string, type: RecordType, signal: AbortSignal): Promise<DnsOutcome>;
 }
 
+/** How long a server is trusted, or not, with NXDOMAIN below a top-level domain: it may turn bad or good at any time. */
+export const NXDOMAIN_TRUST_SECONDS = 1;
+/** Three servers and some 1,500 top-level domains, of which few are in use at once. */
+const MAX_TRUSTED = 1_000;
 const MAX_SERVERS = 3;
 const NEXT_SERVER_MS = 200;
 
@@ -36,11 +40,12 @@ export class DnsClient implements Resolver {
   private readonly options: DnsClientOptions;
   /** One entry an attempt. */
   private readonly attemptServers: readonly DnsServer[];
-  private readonly nxdomain: NxdomainCache;
+  /** By server and top-level domain: did the server have its SOA record? */
+  private readonly trusted: ExpiringMap<boolean>;
 
   constructor(options: DnsClientOptions) {
     this.options = options;
-    this.nxdomain = new NxdomainCache(options.elapsed);
+    this.trusted = new ExpiringMap(options.elapsed, MAX_TRUSTED);
     const servers = options.servers.slice(0, MAX_SERVERS);
     this.attemptServers = servers.length === 1 ? [...servers, ...servers] : servers; // datagrams get lost
   }
@@ -83,7 +88,10 @@ export class DnsClient implements Resolver {
     return promise;
   }
 
-  /** Queries one server; its NXDOMAIN is a failure unless it resolves the top-level domain. */
+  /**
+   * Queries one server; its NXDOMAIN is a failure unless it resolves the top-level domain (RFC 8020 2): captive portals, and
+   * resolvers of networks without internet, reply NXDOMAIN to everything, or to all but a few names.
+   */
   private attempt(
     server: DnsServer,
     host: string,
@@ -91,15 +99,16 @@ export class DnsClient implements Resolver {
     onReply: (reply: WholeReply) => void,
   ): Attempt {
     const { newId } = this.options;
-    const topLevel = topLevelOf(host);
+    const topLevel = host.slice(host.lastIndexOf(".") + 1);
+    const trust = `${server.address} ${server.port} ${topLevel}`;
     let current = queryServer(server, newId(), host, type, (reply) => {
       if (reply.kind !== "nxdomain") return onReply(reply);
       const finish = (isTrusted: boolean) => onReply(isTrusted ? reply : { kind: "failed" });
-      const known = this.nxdomain.find(server, topLevel);
+      const known = this.trusted.get(trust);
       if (known !== undefined) return finish(known);
       // Each has an SOA record. Networks that made up an inner "com" reply that there is no such record.
       current = queryServer(server, newId(), topLevel, "soa", ({ kind }) => {
-        this.nxdomain.store(server, topLevel, kind === "records");
+        this.trusted.set(trust, kind === "records", NXDOMAIN_TRUST_SECONDS);
         finish(kind === "records");
       });
     });

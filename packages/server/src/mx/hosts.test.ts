@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { MX_OUTCOMES } from "@inkling/contract";
 import { publicSuffix, toAsciiDomain } from "@inkling/engine";
 import { BUDGET_MS, CACHE_SECONDS, LOOKUP_MS, MAX_CACHED, MAX_UNDER_WAY, MAX_WAITING } from "./check.ts";
 import { disposableHost, findMxHost, knownHosts, MX_HOSTS } from "./hosts.ts";
-import { MX_OUTCOMES } from "./outcome.ts";
 
 describe("the table of mail hosts", () => {
   test("each suffix is a host, at or below a domain that somebody owns, and stands once", () => {

@@ -5,10 +5,16 @@
 // src  RFC 5321 5.1 (no MX: the address is the mail host), RFC 7505 (null MX)
 // cost one question; two or three without an MX record
 
+import type { MxOutcome } from "@inkling/contract";
 import type { DnsOutcome, Resolver } from "./dns-client.ts";
 import type { MxRecord } from "./dns-message.ts";
-import { knownHosts } from "./hosts.ts";
-import type { MxFinding, MxOutcome } from "./outcome.ts";
+import { knownHosts, type MxHost } from "./hosts.ts";
+
+export interface MxFinding {
+  readonly outcome: MxOutcome;
+  /** Known hosts among the most preferred MX hosts; not the hosts themselves, of which a domain may have any number. */
+  readonly known: readonly MxHost[];
+}
 
 export interface Resolved {
   readonly finding: MxFinding;
