@@ -23,7 +23,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   try {
     return await startPrimary(options, closers);
   } catch (error) {
-    await closeAll(closers.reverse(), () => {}); // what the start met is what can be acted on
+    await closeAll(closers, () => {}); // what the start met is what can be acted on
     throw error;
   }
 }

@@ -36,12 +36,11 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
   );
 
   // Loaded now: the first worker has started, and loads its own code meanwhile on another core.
-  const [{ openServices, serviceClosers, changeDefaults }, { HostReporter }, { AdminListener }] =
-    await Promise.all([
-      import("../serving/services.ts"),
-      import("../serving/host-reporter.ts"),
-      import("./admin-listener.ts"),
-    ]);
+  const [{ openServices, changeDefaults }, { HostReporter }, { AdminListener }] = await Promise.all([
+    import("../serving/services.ts"),
+    import("../serving/host-reporter.ts"),
+    import("./admin-listener.ts"),
+  ]);
   const onChange: Serving["publish"] = (change) => serving.publish(change);
   const services = await openServices(options, { log, memory, closers, onChange });
   const adminProblems = new Map<string, number>(ADMIN_PROBLEM_CODES.map((code) => [code, 0]));
@@ -77,14 +76,8 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
     log.info("stopping", drainSeconds > 0 ? { drain_seconds: drainSeconds } : {});
     serving.drain();
     await Bun.sleep(drainSeconds * 1_000);
-    const steps: Closers = [
-      () => reporter.stop(),
-      () => serving.stop(),
-      () => admin.stop(),
-      ...serviceClosers(services, log),
-      () => memory.close(),
-    ];
-    await closeAll(steps, (error) => log.crash("stop-failed", error, []));
+    // Requests under way are finished first: they need all that the start has opened.
+    await closeAll([...closers, () => serving.stop()], (error) => log.crash("stop-failed", error, []));
     log.info("stopped");
     log.flush();
   };

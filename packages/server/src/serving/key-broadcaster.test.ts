@@ -10,8 +10,8 @@ import type { KeySnapshot } from "../keys/keyring.ts";
 import { HeapCells } from "../limits/cell-memory.ts";
 import { Log } from "../telemetry/log.ts";
 import { KeyBroadcaster } from "./key-broadcaster.ts";
-import { type Change, closeAll, type ServerOptions } from "./options.ts";
-import { openServices, serviceClosers } from "./services.ts";
+import { type Change, type Closers, closeAll, type ServerOptions } from "./options.ts";
+import { openServices } from "./services.ts";
 
 const raise = (error: unknown) => {
   throw error;
@@ -63,10 +63,11 @@ async function open(over: Partial<ServerOptions>, memory: HeapCells) {
   const log = new Log({ level: "error", write: (lines) => (written += lines), now: () => 0 });
   const options = { ...testServerOptions(temporaryFolder()), checkMs: 3_600_000, ...over };
   const onChange = (change: Change) => void changes.push(change);
-  const services = await openServices(options, { log, memory, closers: [], onChange });
+  const closers: Closers = [];
+  const services = await openServices(options, { log, memory, closers, onChange });
   const events = (name: string) => written.split("\n").filter((line) => line.includes(`"event":"${name}"`));
   const publications = () => changes.filter((change) => change === "keys").length;
-  return { services, events, publications, close: () => closeAll(serviceClosers(services, log), raise) };
+  return { services, events, publications, close: () => closeAll(closers, raise) };
 }
 
 test("without memory for new keys a revoked one ends all the same, and the database does not count as away", async () => {

@@ -69,12 +69,12 @@ export interface RunningServer {
 export const CHANGES = ["release", "overrides", "keys"] as const;
 export type Change = (typeof CHANGES)[number];
 
-/** What a start that fails has to undo, in the reverse order; or the steps of a stop. */
+/** What undoes the steps of a start, in their order: when it fails, and when the server stops. */
 export type Closers = (() => unknown)[];
 
-/** Calls each of them, one after the other, whatever those before it threw. */
+/** Calls the last one first, one after the other, whatever those before it threw. */
 export async function closeAll(closers: Closers, onError: (error: unknown) => void): Promise<void> {
-  for (const close of closers) {
+  for (const close of closers.toReversed()) {
     try {
       await close();
     } catch (error) {

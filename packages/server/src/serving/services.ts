@@ -89,7 +89,10 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     ...(leases === undefined && { onStored: (keyId, stored) => keys.takeForeign(keyId, stored) }),
     onFlush: watchUsage(options, keyring, parts),
   });
-  closers.push(() => usage.stop());
+  closers.push(async () => {
+    const { lost } = await usage.stop();
+    if (lost > 0) parts.log.error("usage-lost", { lookups: lost, why: usage.state.lastError });
+  });
   const overrides = new OverrideCache({
     store: store.overrides,
     dataDir: options.dataDir,
@@ -127,24 +130,6 @@ async function storeEntries(store: Store, dataDir: string, log: Log): Promise<vo
     if (error instanceof StoreError && error.code === "AWAY") return; // `database-away` is in the log
     log.error("audit-not-stored", { reason: messageOf(error) });
   }
-}
-
-/** The steps that end what {@link openServices} has opened; usage is stored. */
-export function serviceClosers(services: Services, log: Log): Closers {
-  const { releases, usage, keyLoader, overrides, guard, notices, leases, store } = services;
-  return [
-    () => notices.stop(),
-    () => releases.stop(),
-    async () => {
-      const { lost } = await usage.stop();
-      if (lost > 0) log.error("usage-lost", { lookups: lost, why: usage.state.lastError });
-    },
-    () => guard.revocations.stop(),
-    () => keyLoader.stop(),
-    () => leases?.stop(),
-    () => overrides.stop(),
-    () => store.close(),
-  ];
 }
 
 async function openReleases(
