@@ -101,42 +101,72 @@ export function sourceOf(
  */
 export function judge(sources: readonly Source[]): Verdict {
   const counted = sources.filter((source) => !isShadowed(source, sources));
-  const isTorExit = weigh(counted, IS_TOR_EXIT) >= QUORUM;
-  const counting = isTorExit ? counted.filter((source) => !source.traffic) : counted;
-  const set = reached(counting, QUORUM);
-  const outweighed = counted.reduce((bits, { outweighs }) => bits | outweighs, 0);
-  const doubted = counted.reduce((bits, { doubts }) => bits | doubts, 0);
-  const close = counting.filter(
-    ({ adds, wide, traffic }) => !((adds & outweighed) !== 0 && (wide || traffic)),
-  );
-  const lost = set & ~(reached(close, QUORUM) & (~doubted | reached(counting, 2 * QUORUM)));
-  const exact = reached(
-    counting.filter(({ wide }) => !wide),
-    QUORUM,
-  );
-  const taken = counted.reduce((bits, { takes, yields }) => bits | (takes & ~(yields & exact)), lost);
+  const isTorExit = independentWeight(counted.filter(({ adds }) => adds === IS_TOR_EXIT)) >= QUORUM;
+  const flags = ADDRESS_FLAGS.map((flag) => judgeFlag(FLAG_BITS[flag], counted, isTorExit));
   const parts = sources.flatMap((source, index): Part[] => {
-    if (!counted.includes(source)) return [];
-    const yielded = source.yields & exact;
-    const removed = (source.takes & set & ~yielded) | (source.outweighs & lost);
-    const left = yielded === 0 ? {} : { why: YIELDS };
-    if (removed !== 0) return [{ index, effect: "removes", flags: flagsOf(removed), ...left }];
-    if (yielded !== 0) return [{ index, effect: "label", flags: [], ...left }];
-    if (source.label === "special_use" || source.outweighs !== 0) return []; // evidence only where it has an effect
-    if (source.adds === 0) return [{ index, effect: "label", flags: [] }];
-    if (isTorExit && source.traffic) return [{ index, effect: "label", flags: [], why: TOR_EXIT }];
-    if ((source.adds & set) !== 0) return [{ index, effect: "sets", flags: flagsOf(source.adds) }];
-    const why = `${weigh(counting, source.adds)} of the ${QUORUM} that it takes`;
-    return [{ index, effect: "label", flags: [], why }];
+    const effect = counted.includes(source) ? effectOf(source, flags, isTorExit) : undefined;
+    return effect === undefined ? [] : [{ index, ...effect }];
   });
   const guarded = counted.reduce((bits, { guards }) => bits | guards, 0);
   return {
-    flags: set & ~taken,
+    flags: bitsOf(flags.filter(({ isSet, isRemoved }) => isSet && !isRemoved)),
     guarded,
-    overruled: set & guarded,
+    overruled: bitsOf(flags.filter(({ isSet }) => isSet)) & guarded,
     parts: EFFECTS.flatMap((wanted) => parts.filter((p) => p.effect === wanted)),
   };
 }
+
+/** What the sources of an address come to for one flag. */
+interface FlagVerdict {
+  readonly bit: number;
+  /** Of the lists that set it. */
+  readonly weight: number;
+  readonly isSet: boolean;
+  /** Do lists that name the address itself weigh enough? */
+  readonly isExact: boolean;
+  /** Do lists set it that do not weigh enough beside a source that outweighs them? */
+  readonly isOutweighed: boolean;
+  readonly isRemoved: boolean;
+}
+
+function judgeFlag(bit: number, counted: readonly Source[], isTorExit: boolean): FlagVerdict {
+  const lists = counted.filter(({ adds, traffic }) => adds === bit && !(isTorExit && traffic));
+  const weight = independentWeight(lists);
+  const isSet = weight >= QUORUM;
+  const isExact = independentWeight(lists.filter(({ wide }) => !wide)) >= QUORUM;
+  const isWeak = counted.some(({ doubts }) => has(doubts, bit)) && weight < 2 * QUORUM;
+  const against = counted.some(({ outweighs }) => has(outweighs, bit));
+  const close = against ? lists.filter(({ wide, traffic }) => !wide && !traffic) : lists;
+  const isOutweighed = isSet && (independentWeight(close) < QUORUM || isWeak);
+  const isTaken = counted.some(({ takes, yields }) => has(takes, bit) && !(isExact && has(yields, bit)));
+  return { bit, weight, isSet, isExact, isOutweighed, isRemoved: isOutweighed || isTaken };
+}
+
+/** The part of a source; undefined where it is no evidence. */
+function effectOf(
+  source: Source,
+  flags: readonly FlagVerdict[],
+  isTorExit: boolean,
+): Omit<Part, "index"> | undefined {
+  const yielded = flags.filter(({ bit, isExact }) => isExact && has(source.yields, bit));
+  const removed = flags.filter(
+    (flag) =>
+      (flag.isSet && has(source.takes, flag.bit) && !yielded.includes(flag)) ||
+      (flag.isOutweighed && has(source.outweighs, flag.bit)),
+  );
+  const left = yielded.length === 0 ? {} : { why: YIELDS };
+  if (removed.length > 0) return { effect: "removes", flags: flagsOf(bitsOf(removed)), ...left };
+  if (yielded.length > 0) return { effect: "label", flags: [], ...left };
+  if (source.label === "special_use" || source.outweighs !== 0) return undefined; // evidence only where it has an effect
+  const set = flags.find(({ bit }) => bit === source.adds);
+  if (set === undefined) return { effect: "label", flags: [] };
+  if (isTorExit && source.traffic) return { effect: "label", flags: [], why: TOR_EXIT };
+  if (set.isSet) return { effect: "sets", flags: flagsOf(set.bit) };
+  return { effect: "label", flags: [], why: `${set.weight} of the ${QUORUM} that it takes` };
+}
+
+const has = (bits: number, bit: number) => (bits & bit) !== 0;
+const bitsOf = (flags: readonly FlagVerdict[]) => flags.reduce((bits, { bit }) => bits | bit, 0);
 
 /** Whether the same feed also lists the address itself, or a smaller network around it, under the same label. */
 function isShadowed({ feed, label, wide, yields }: Source, sources: readonly Source[]): boolean {
@@ -147,20 +177,8 @@ function isShadowed({ feed, label, wide, yields }: Source, sources: readonly Sou
   );
 }
 
-/** Bits of the flags whose lists weigh at least so much. */
-function reached(sources: readonly Source[], least: number): number {
-  return ADDRESS_FLAGS.map((flag) => FLAG_BITS[flag])
-    .filter((bit) => weigh(sources, bit) >= least)
-    .reduce((bits, bit) => bits | bit, 0);
-}
-
 const EFFECTS = ["sets", "removes", "label"] as const;
-/** 240 of the 14,217 addresses of ipsum-3 are exits, and there is a flag for that. */
 /** A Tor list is measured at the address, a CDN operator's /12 is what the registry gave it. */
 const YIELDS = "is_tor_exit stays: a Tor list names this very address, and this network is wide";
+/** 240 of the 14,217 addresses of ipsum-3 are exits, and there is a flag for that. */
 const TOR_EXIT = "what comes from a Tor exit is its users' traffic";
-
-/** The weight of those that set this flag. */
-function weigh(sources: readonly Source[], bit: number): number {
-  return independentWeight(sources.filter((source) => (source.adds & bit) !== 0));
-}

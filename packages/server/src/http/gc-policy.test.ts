@@ -26,9 +26,3 @@ test("garbage is collected after every so many requests, once they are answered"
   expect(passed).toHaveLength(3 * REQUESTS_PER_COLLECTION);
   expect(passed.every((given) => Bun.deepEquals(given, [REQUEST, SERVER]))).toBe(true);
 });
-
-test("what the runtime has for it can be called", async () => {
-  const handle = collecting(() => new Response());
-  for (let i = 0; i < REQUESTS_PER_COLLECTION; i++) handle(REQUEST, SERVER);
-  await nextTurn();
-});
