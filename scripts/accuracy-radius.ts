@@ -15,7 +15,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { cover, IpAddress, networksOf, specialUse, unwrapIpv4 } from "@inkling/engine";
 import { FEEDS, PLACE_PREFERENCE } from "../packages/compiler/src/catalog/feeds.ts";
-import { GROUND_ROOM, OperatorPlaces } from "../packages/compiler/src/geo/operator-places.ts";
+import { rowIn } from "../packages/compiler/src/geo/layers.ts";
+import { OperatorPlaces } from "../packages/compiler/src/geo/operator-places.ts";
 import type { NetworkWalk, PlaceSource } from "../packages/compiler/src/geo/place-list.ts";
 import { GeoSource } from "../packages/compiler/src/geo/place-source.ts";
 import { kindsOfNetworks, NETWORK_KINDS } from "../packages/compiler/src/network/kinds.ts";
@@ -109,7 +110,7 @@ function statedSource(): PlaceSource {
           cover(family, () => {}),
         ),
       ))
-        visit(words[0]!, words[1]!, words[2]!, words[3]!, bits, Math.floor(value / GROUND_ROOM));
+        visit(words[0]!, words[1]!, words[2]!, words[3]!, bits, rowIn(value));
     },
   };
 }

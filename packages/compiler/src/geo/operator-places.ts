@@ -6,7 +6,7 @@
 //
 // A city, or a country or region that the database contradicts, is the operator's; where it only confirms the database,
 // the database's place stays. One address of an anycast network is in many places at once: the country that it is
-// registered in is all that is known.
+// registered in is all that is gazetteer.
 
 import {
   cover,
@@ -24,6 +24,7 @@ import type { Place, Subdivision } from "../place/place.ts";
 import { cleanName } from "../place/place-names.ts";
 import { findSubdivisionCode, findSubdivisionName } from "../place/subdivisions.ts";
 import { type CityName, Gazetteer, weigh } from "./gazetteer.ts";
+import { KINDS, layersOf, ROWS } from "./layers.ts";
 import type { PlaceSource } from "./place-list.ts";
 
 /** The networks of a feed, and what it states of them: "anycast" of all, or a place of each. */
@@ -47,11 +48,6 @@ interface Row extends StatedPlace {
   readonly feed: OperatorFeed;
 }
 
-/** More countries than ISO 3166-1 will ever have, and kinds of network: a ground is kind * COUNTRY_ROOM + country. */
-export const COUNTRY_ROOM = 1024;
-const KIND_ROOM = 8;
-/** Values of a covering are row * GROUND_ROOM + ground. */
-export const GROUND_ROOM = KIND_ROOM * COUNTRY_ROOM;
 const NOT_YET = 0xff;
 
 export class OperatorPlaces {
@@ -60,18 +56,18 @@ export class OperatorPlaces {
   /** What feeds state, each once; numbered from 1. */
   private readonly rows: Row[] = [];
   private readonly firstRow = new Map<OperatorFeed, number>();
-  private gazetteer: Gazetteer | undefined;
+  private readGazetteer: Gazetteer | undefined;
   private readonly made = new Map<string, OperatorPlace>();
   private readonly kinds: readonly string[];
-  /** By class of place and kind of network: the first kind with the same radius. */
-  private alike: Uint8Array = new Uint8Array(0);
+  /** By class of place, and by kind of network in it: the first kind with the same radius. */
+  private firstKinds: Uint8Array = new Uint8Array(0);
 
   /**
    * @param feeds the preferred one first
    * @param kinds of network, numbered from 1
    */
   constructor(general: PlaceSource, feeds: readonly OperatorFeed[], kinds: readonly string[] = []) {
-    if (kinds.length >= KIND_ROOM) throw new RangeError(`${kinds.length} kinds of network`);
+    if (kinds.length >= KINDS) throw new RangeError(`${kinds.length} kinds of network`);
     this.general = general;
     this.feeds = feeds;
     this.kinds = kinds;
@@ -80,7 +76,7 @@ export class OperatorPlaces {
       const places = feed.stated === "anycast" ? [{}] : feed.stated.places;
       for (const place of places) this.rows.push({ ...checked(place), feed });
     }
-    if (this.rows.length >= 2 ** 32 / GROUND_ROOM) throw new RangeError(`${this.rows.length} stated places`);
+    if (this.rows.length >= ROWS) throw new RangeError(`${this.rows.length} stated places`);
   }
 
   /** Of the database and of operators. */
@@ -88,13 +84,13 @@ export class OperatorPlaces {
     return this.general.places.length + this.rows.length;
   }
 
-  /** @param grounds a covering with numbers below GROUND_ROOM; @returns row * GROUND_ROOM + that number */
+  /** @param grounds a covering with a ground for each range @returns one with layers: see layers.ts */
   layOver(family: 4 | 6, grounds: RangeColumns): RangeColumns {
     let rows = cover(family, () => {});
     for (const feed of this.feeds.toReversed())
       for (const networks of this.byDepth(feed, family))
         rows = overlay(rows, networks, (over, under) => over || under);
-    return overlay(grounds, networksIn(rows), (row, ground) => row * GROUND_ROOM + ground, rows.length);
+    return overlay(grounds, networksIn(rows), layersOf, rows.length);
   }
 
   /** The networks in none of the feed, then those in one of these, and so on: each list without overlaps. */
@@ -127,8 +123,8 @@ export class OperatorPlaces {
   prepare(cover: RangeColumns | undefined): void {
     const names = this.rows.filter((row): row is Row & CityName => row.city !== undefined);
     const weights = weigh(this.general, cover);
-    this.gazetteer = new Gazetteer(this.general.places, weights, names);
-    this.alike = new Uint8Array(this.gazetteer.classes * KIND_ROOM).fill(NOT_YET);
+    this.readGazetteer = new Gazetteer(this.general.places, weights, names);
+    this.firstKinds = new Uint8Array(this.gazetteer.classes * KINDS).fill(NOT_YET);
   }
 
   /**
@@ -142,31 +138,31 @@ export class OperatorPlaces {
     if (feed.stated === "anycast") return country === 0 ? place : ofOperator;
     if (stated === undefined) return place;
     if (city !== undefined || place === 0) return ofOperator;
-    const known = this.known();
-    if (known.countryOf(place - 1) !== stated) return ofOperator;
-    return region === undefined || known.isWithin(place - 1, stated, region) ? place : ofOperator;
+    const { gazetteer } = this;
+    if (gazetteer.countryOf(place - 1) !== stated) return ofOperator;
+    return region === undefined || gazetteer.isWithin(place - 1, stated, region) ? place : ofOperator;
   }
 
   /** A place of the database, with what its radius is estimated by. @param kind of network, 0 for none */
   placeAt(id: number, kind = 0): Place {
-    const density = this.known().densityOf(id);
+    const density = this.gazetteer.densityOf(id);
     return { ...this.general.places.at(id)!, density, networkKind: this.kinds[kind - 1] };
   }
 
   /** The first kind of network with which a place has the same radius; 0 for a place that is none of the database. */
-  kindFor(place: number, kind: number): number {
+  firstKindWithRadius(place: number, kind: number): number {
     if (kind === 0 || place === 0 || place > this.general.places.length) return 0;
-    const known = this.known();
-    const of = known.classOf(place - 1);
-    if (of === undefined) return kind;
-    let first = this.alike[of * KIND_ROOM + kind]!;
+    const { gazetteer } = this;
+    const placeClass = gazetteer.classOf(place - 1);
+    if (placeClass === undefined) return kind;
+    let first = this.firstKinds[placeClass * KINDS + kind]!;
     if (first === NOT_YET) {
-      const [country, density] = [known.countryOf(place - 1), known.densityOf(place - 1)];
+      const [country, density] = [gazetteer.countryOf(place - 1), gazetteer.densityOf(place - 1)];
       const radius = (one: number) =>
         radiusIn(rowKeys(country, undefined, "city", density, this.kinds[one - 1]));
       first = 0;
       while (radius(first) !== radius(kind)) first++;
-      this.alike[of * KIND_ROOM + kind] = first;
+      this.firstKinds[placeClass * KINDS + kind] = first;
     }
     return first;
   }
@@ -185,18 +181,18 @@ export class OperatorPlaces {
   }
 
   private make(feed: OperatorFeed, { country, region, city }: StatedPlace): OperatorPlace {
-    const known = this.known();
+    const { gazetteer } = this;
     const inRegion = (isoCode: string | undefined): Subdivision[] =>
       isoCode === undefined ? [] : [{ isoCode }];
     const stated = { countryCode: country, cityName: city, subdivisions: inRegion(region) };
     if (country === undefined) return { stated, place: stated, feed, from: undefined };
-    const id = city === undefined ? undefined : known.findCity({ country, city }, region);
+    const id = city === undefined ? undefined : gazetteer.findCity({ country, city }, region);
     if (id === undefined) {
       // Some state a region or the country in the column of cities.
       const meant = region ?? (city && findSubdivisionCode(country, city));
       const isCity = city !== undefined && meant === region && city !== findCountry(country)?.name;
       const cityName = isCity ? city : undefined;
-      const middle = known.middleOf(country, meant) ?? known.middleOf(country);
+      const middle = gazetteer.middleOf(country, meant) ?? gazetteer.middleOf(country);
       const place = { ...stated, cityName, subdivisions: inRegion(meant), ...middle };
       return { stated: { ...stated, cityName }, place, feed, from: undefined };
     }
@@ -209,14 +205,14 @@ export class OperatorPlaces {
   }
 
   private makeAnycast(feed: OperatorFeed, registered: string | undefined): OperatorPlace {
-    const middle = registered && this.known().middleOf(registered);
+    const middle = registered && this.gazetteer.middleOf(registered);
     const place: Place = { countryCode: registered, ...middle, subdivisions: [] };
     return { stated: { subdivisions: [] }, place, feed, from: undefined };
   }
 
-  private known(): Gazetteer {
-    if (this.gazetteer === undefined) throw new Error("the database has not been read");
-    return this.gazetteer;
+  private get gazetteer(): Gazetteer {
+    if (this.readGazetteer === undefined) throw new Error("the database has not been read");
+    return this.readGazetteer;
   }
 }
 

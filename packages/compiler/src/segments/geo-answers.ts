@@ -1,7 +1,8 @@
 // geo-answers.ts: (place number, country, kind of network) -> the record of their answer, made on first use.
 
 import { filledMask, type GeoFeeds, geoEntries, type PlaceOrigin } from "../geo/evidence.ts";
-import { COUNTRY_ROOM, GROUND_ROOM, type OperatorPlaces } from "../geo/operator-places.ts";
+import { COUNTRIES, GROUNDS, groundOf } from "../geo/layers.ts";
+import type { OperatorPlaces } from "../geo/operator-places.ts";
 import type { PlaceSource } from "../geo/place-list.ts";
 import type { Place } from "../place/place.ts";
 import type { AnswerRecords } from "./answer-records.ts";
@@ -47,7 +48,7 @@ export class GeoAnswers {
     evidence: EvidenceWriter,
     steps: AnswerSteps,
   ) {
-    if (countries.length >= COUNTRY_ROOM) throw new RangeError(`${countries.length} registered countries`);
+    if (countries.length >= COUNTRIES) throw new RangeError(`${countries.length} registered countries`);
     this.source = source;
     this.operators = operators;
     this.countries = countries;
@@ -55,23 +56,23 @@ export class GeoAnswers {
     this.templates = templates;
     this.evidence = evidence;
     this.steps = steps;
-    this.firstGround = new Uint16Array(operators.length + 1).fill(GROUND_ROOM);
+    this.firstGround = new Uint16Array(operators.length + 1).fill(GROUNDS);
     this.firstValue = new Uint32Array(operators.length + 1);
   }
 
   /** All numbers count from 1; 0 is none. */
   valueFor(place: number, country: number, networkKind: number): number {
-    const kind = this.operators.kindFor(place, networkKind);
-    const ground = kind * COUNTRY_ROOM + country;
+    const kind = this.operators.firstKindWithRadius(place, networkKind);
+    const ground = groundOf(kind, country);
     const first = this.firstGround[place];
     if (first === ground) return this.firstValue[place]!;
-    if (first === GROUND_ROOM) {
+    if (first === GROUNDS) {
       this.firstGround[place] = ground;
       const value = this.make(place, country, kind);
       this.firstValue[place] = value;
       return value;
     }
-    const number = place * GROUND_ROOM + ground;
+    const number = place * GROUNDS + ground;
     let value = this.others.get(number);
     if (value === undefined) {
       value = this.make(place, country, kind);

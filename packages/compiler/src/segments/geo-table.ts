@@ -6,13 +6,8 @@
 // cost one pass over the networks of each family; an answer is made once, however many networks share it
 
 import { cover, KEPT_RECORDS, type Networks, overlay, type RangeColumns } from "@inkling/engine";
-import {
-  COUNTRY_ROOM,
-  GROUND_ROOM,
-  networksIn,
-  type OperatorFeed,
-  OperatorPlaces,
-} from "../geo/operator-places.ts";
+import { countryIn, groundOf, kindIn, rowIn } from "../geo/layers.ts";
+import { networksIn, type OperatorFeed, OperatorPlaces } from "../geo/operator-places.ts";
 import type { NetworkWalk, PlaceSource, RegisteredCountries } from "../geo/place-list.ts";
 import { NETWORK_KINDS } from "../network/kinds.ts";
 import { AnswerRecords } from "./answer-records.ts";
@@ -89,17 +84,16 @@ function answerRanges(
   );
   /** @param above what lies over the database: see OperatorPlaces.layOver */
   const valueFor = (place: number, above: number): number => {
-    const country = above % COUNTRY_ROOM;
-    const kind = Math.floor((above % GROUND_ROOM) / COUNTRY_ROOM);
-    const row = Math.floor(above / GROUND_ROOM);
-    return answers.valueFor(row === 0 ? place : operators.choose(row, place, country), country, kind);
+    const row = rowIn(above);
+    const country = countryIn(above);
+    const chosen = row === 0 ? place : operators.choose(row, place, country);
+    return answers.valueFor(chosen, country, kindIn(above));
   };
   const family = (which: 4 | 6) => {
     const ofCountries = registered?.networks?.[which];
     const countries = cover(which, numbered(registered ?? NO_NETWORKS, which), ofCountries);
     const ofKinds = kinds.networks?.[which];
-    const ground = (kind: number, country: number) => kind * COUNTRY_ROOM + country;
-    const grounds = overlay(countries, numbered(kinds, which), ground, ofKinds);
+    const grounds = overlay(countries, numbered(kinds, which), groundOf, ofKinds);
     const above = operators.layOver(which, grounds);
     const places = source.cover?.(which);
     if (which === 4) operators.prepare(places);
