@@ -39,29 +39,13 @@ import {
   writeHeld,
   writeSegmentFile,
 } from "@inkling/release-store";
-import type { Feed } from "../catalog/feed.ts";
-import { chosenFeeds, readFeedChoice } from "../catalog/feed-choice.ts";
-import { FEEDS } from "../catalog/feeds.ts";
-import type { FetchTimes } from "../fetch/fetch.ts";
 import { segmentChunks } from "../segments/segment-writer.ts";
 import { whyHeld } from "../validate/release-gate.ts";
-import { ACCEPT_RELEASE, type BuildEvent, type BuildRequest } from "./events.ts";
+import { ACCEPT_RELEASE, type BuildEffects, type BuildRequest } from "./events.ts";
 import { codeDigest, inputsDigest } from "./inputs.ts";
-import { destroyExpired, type LoadedFeed, loadFeed } from "./load.ts";
+import { type LoadedFeed, loadFeeds } from "./load.ts";
 import { collectGarbage, type Decided, MAKERS } from "./makers.ts";
 import { belongsTo, canSet, decides, isLoaded } from "./parts.ts";
-
-export interface BuildEffects {
-  readonly now: () => Date;
-  readonly emit: (event: BuildEvent) => void;
-  /** From 0 to 1, as Math.random: spreads requests. */
-  readonly chance: () => number;
-  /** For tests: another feed table, other time limits. */
-  readonly feeds?: readonly Feed[];
-  readonly times?: FetchTimes;
-  /** How long the first release of a build waits for feeds. */
-  readonly patienceMs?: number;
-}
 
 /** On a line of 1 Mbit/s all default feeds but DB-IP's arrive in 80 s; what is there by now is enough for a release. */
 const PATIENCE_MS = 90_000;
@@ -87,9 +71,6 @@ export interface Build {
 
 /** Segments that share feeds follow each other, so that these are read once; the largest is the last. */
 const BUILD_ORDER = ["reputation", "network", "email", "geo"] as const satisfies readonly SegmentKind[];
-
-/** Feeds loaded at once, so that a slow publisher does not delay the others. */
-const CONCURRENT_LOADS = 4;
 
 export async function build(request: BuildRequest, effects: BuildEffects): Promise<Build> {
   prepareDataFolder(request.dataDir);
@@ -309,37 +290,6 @@ function nextDue(feeds: readonly LoadedFeed[], now: Date): Pick<Build, "nextDue"
   return times.length === 0
     ? {}
     : { nextDue: new Date(Math.max(now.getTime(), Math.min(...times))).toISOString() };
-}
-
-async function loadFeeds(
-  request: BuildRequest,
-  trusted: Release | undefined,
-  code: string,
-  { now, emit, chance, feeds = FEEDS, times }: BuildEffects,
-  deadline: number | undefined,
-  arrived: readonly LoadedFeed[],
-): Promise<LoadedFeed[]> {
-  const chosen = chosenFeeds(feeds, readFeedChoice(request.dataDir));
-  for (const feed of feeds) if (!chosen.includes(feed)) destroyExpired(feed, request.dataDir, now());
-  const loaded = chosen.map(({ id }) => arrived.find(({ feed }) => feed.id === id)!); // the others follow
-  const waiting = [...chosen.entries()].filter(([index]) => loaded[index] === undefined);
-  let done = chosen.length - waiting.length;
-  const report = () => emit({ type: "progress", step: "reading feeds", done, total: chosen.length });
-  const work = async () => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const [index, feed] = next;
-      const accept = request.accept.includes(feed.id);
-      const options = { ...request, accept, now: now(), chance, code, deadline, ...(times && { times }) };
-      loaded[index] = await loadFeed(feed, options, trusted);
-      const { report: read, trouble } = loaded[index];
-      emit({ type: "feed", feed: read, ...(trouble && { trouble }) });
-      done++;
-      report();
-    }
-  };
-  report();
-  await Promise.all(Array.from({ length: CONCURRENT_LOADS }, work));
-  return loaded;
 }
 
 /** Has an earlier segment the same inputs, and is its file intact? */

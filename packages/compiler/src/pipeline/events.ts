@@ -7,6 +7,8 @@
 
 import { feedReport, heldRelease, release } from "@inkling/engine";
 import { z } from "zod";
+import type { Feed } from "../catalog/feed.ts";
+import type { FetchTimes } from "../fetch/fetch.ts";
 
 /** In `accept`: the release that waits. No feed has this id. */
 export const ACCEPT_RELEASE = "release";
@@ -75,3 +77,16 @@ export const buildEvent = z.discriminatedUnion("type", [
   }),
 ]);
 export type BuildEvent = z.infer<typeof buildEvent>;
+
+/** What a build has of the world around it. */
+export interface BuildEffects {
+  readonly now: () => Date;
+  readonly emit: (event: BuildEvent) => void;
+  /** From 0 to 1, as Math.random: spreads requests. */
+  readonly chance: () => number;
+  /** For tests: another feed table, other time limits. */
+  readonly feeds?: readonly Feed[];
+  readonly times?: FetchTimes;
+  /** How long the first release of a build waits for feeds. */
+  readonly patienceMs?: number;
+}

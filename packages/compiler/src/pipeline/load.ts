@@ -10,6 +10,8 @@
 
 import type { FeedReport, Release } from "@inkling/engine";
 import type { Feed } from "../catalog/feed.ts";
+import { chosenFeeds, readFeedChoice } from "../catalog/feed-choice.ts";
+import { FEEDS } from "../catalog/feeds.ts";
 import { type FeedCopy, isNew } from "../fetch/copy.ts";
 import {
   describeCopy,
@@ -22,7 +24,7 @@ import { KeptCopies } from "../fetch/kept-copies.ts";
 import { nextFeedState, type Outcome, publishCandidate } from "../fetch/next-state.ts";
 import { ageOf } from "../policy/age.ts";
 import type { Content } from "../validate/read-copy.ts";
-import type { Trouble } from "./events.ts";
+import type { BuildEffects, BuildRequest, Trouble } from "./events.ts";
 import { dueNext, isFault, problemText, reportOf } from "./feed-report.ts";
 import { type Load, type LoadOptions, type Refusal, type Tried, tryCopies, tryEach } from "./try-copies.ts";
 
@@ -162,4 +164,40 @@ function failuresOf(refusals: readonly Refusal[]): Refusal[] {
 function isUnreached(refusals: readonly Refusal[]): boolean {
   const failures = failuresOf(refusals);
   return failures.length > 0 && failures.every(({ unreached }) => unreached) && !refusals.some(isFault);
+}
+
+const CONCURRENT_LOADS = 4;
+
+/**
+ * Loads all chosen feeds, in the order of the feed table.
+ * @param deadline when it goes on without the feeds that have not arrived, as performance.now() counts
+ * @param arrived feeds that are loaded already
+ */
+export async function loadFeeds(
+  request: BuildRequest,
+  trusted: Release | undefined,
+  code: string,
+  { now, emit, chance, feeds = FEEDS, times }: BuildEffects,
+  deadline: number | undefined,
+  arrived: readonly LoadedFeed[],
+): Promise<LoadedFeed[]> {
+  const chosen = chosenFeeds(feeds, readFeedChoice(request.dataDir));
+  for (const feed of feeds) if (!chosen.includes(feed)) destroyExpired(feed, request.dataDir, now());
+  const loaded = new Map(arrived.map((one) => [one.feed.id, one]));
+  const waiting = chosen.filter(({ id }) => !loaded.has(id));
+  const report = () =>
+    emit({ type: "progress", step: "reading feeds", done: loaded.size, total: chosen.length });
+  const work = async () => {
+    for (let feed = waiting.shift(); feed !== undefined; feed = waiting.shift()) {
+      const accept = request.accept.includes(feed.id);
+      const options = { ...request, accept, now: now(), chance, code, deadline, ...(times && { times }) };
+      const one = await loadFeed(feed, options, trusted);
+      loaded.set(feed.id, one);
+      emit({ type: "feed", feed: one.report, ...(one.trouble && { trouble: one.trouble }) });
+      report();
+    }
+  };
+  report();
+  await Promise.all(Array.from({ length: CONCURRENT_LOADS }, work));
+  return chosen.flatMap(({ id }) => loaded.get(id) ?? []);
 }
