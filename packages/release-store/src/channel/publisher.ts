@@ -8,11 +8,9 @@
 // only what this channel named before, no channel names now, and a listing of the channels that is sound confirms.
 
 import type { KeyObject } from "node:crypto";
-import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Release, release as releaseSchema } from "@inkling/engine";
-import { messageOf } from "../error-message.ts";
 import { DATA_FOLDER } from "../layout.ts";
 import { hasSegment } from "../publish.ts";
 import { openManifest, releaseNames } from "../releases.ts";
@@ -21,14 +19,13 @@ import { ChannelError, PublishStopped } from "./channel-error.ts";
 import { CHANNEL_NAME } from "./channel-name.ts";
 import { publicKeyOf, seal, unseal } from "./envelope.ts";
 import { type ObjectReader, type ObjectStore, readText } from "./object-store.ts";
+import { PublisherLock } from "./publisher-lock.ts";
 import { CHANNEL_PATHS, type ReleaseRef, readStatement, rolledBack, type Statement } from "./statement.ts";
 
 /** Releases whose files stay in the store for a rollback, the current one included. */
 const KEPT = 5;
 export const STATEMENT_LIMIT = 64 << 10;
 export const MANIFEST_LIMIT = 8 << 20;
-const LOCK_MS = 15 * 60_000;
-const MOST_TRIES = 5;
 const DAY_MS = 86_400_000;
 /** How long a statement is taken without a newer one. */
 export const VALID_MS = 7 * DAY_MS;
@@ -65,14 +62,13 @@ export interface PublisherOptions {
 export class Publisher {
   private readonly options: PublisherOptions;
   private readonly trusted: readonly string[];
-  /** The content of the lock while this publisher has it. */
-  private lock: string | undefined;
-  private isHeld: () => Promise<boolean> = async () => true;
+  private readonly lock: PublisherLock;
   /** Is the statement on its way? A stop then comes too late. */
   private isStated = false;
 
   constructor(options: PublisherOptions) {
     this.options = options;
+    this.lock = new PublisherLock(options);
     this.trusted = [publicKeyOf(options.privateKey), ...(options.trusted ?? [])];
   }
 
@@ -186,8 +182,8 @@ export class Publisher {
     const path = CHANNEL_PATHS.statement(channel);
     const text = seal(JSON.stringify(statement), privateKey);
     const state = async () => {
-      await this.holdLock();
-      if ((await this.read())?.version !== before?.version) throw this.busy();
+      await this.lock.hold();
+      if ((await this.read())?.version !== before?.version) throw this.lock.busy();
       signal.throwIfAborted();
       this.isStated = true;
       // Of a write that was interrupted nobody would know whether servers follow it.
@@ -221,7 +217,7 @@ export class Publisher {
           "`npx @inkling/cli data update`",
         );
       }
-      await this.holdLock();
+      await this.lock.hold();
       onUpload?.(path, segment.bytes);
       const { sha256, bytes } = segment;
       await store.write(path, { file: join(dataDir, path), sha256 }, signal);
@@ -277,16 +273,14 @@ export class Publisher {
   private locked<T>(act: (before: Statement | undefined) => Promise<T>): Promise<T> {
     const { exclusively = (work) => work(async () => true) } = this.options;
     return exclusively(async (isHeld) => {
-      this.isHeld = isHeld;
       this.isStated = false;
-      if (!(await isHeld())) throw new ChannelError("busy", "another publisher has the lock of the database");
       try {
-        await this.takeLock();
+        await this.lock.take(isHeld);
         return await act(await this.read());
       } catch (error) {
         throw this.orStopped(error);
       } finally {
-        await this.removeLock();
+        await this.lock.remove();
       }
     });
   }
@@ -295,78 +289,6 @@ export class Publisher {
   private orStopped(error: unknown): unknown {
     if (!this.options.signal.aborted || this.isStated) return error;
     return new PublishStopped("stopped before the channel was changed", { cause: error });
-  }
-
-  /**
-   * Whoever else found it free has written by the end of the wait; the last one has it. One that took longer to write than
-   * others wait may have come after that: it writes and waits again, while the other finds that it has lost the lock.
-   */
-  private async takeLock(): Promise<void> {
-    const { store, settleMs = store.settleMs } = this.options;
-    let tookMs = 0;
-    for (let tries = 0; tries < MOST_TRIES; tries++) {
-      const begun = performance.now();
-      if (tries === 0) await this.requireFree();
-      await this.writeLock();
-      tookMs = performance.now() - begun;
-      await new Promise((resolve) => setTimeout(resolve, settleMs));
-      if (!(await this.hasLock())) throw this.busy();
-      if (tookMs < store.settleMs) return;
-    }
-    throw new ChannelError(
-      "unreachable",
-      `${store.location} took ${Math.round(tookMs)} ms to write ${CHANNEL_PATHS.lock}, want less than ${store.settleMs}`,
-    );
-  }
-
-  private async writeLock(): Promise<void> {
-    const { store, signal, now } = this.options;
-    const until = new Date(now() + LOCK_MS).toISOString();
-    this.lock = JSON.stringify({ holder: randomUUID(), until });
-    await store.write(CHANNEL_PATHS.lock, this.lock, signal);
-  }
-
-  private async hasLock(signal = this.options.signal): Promise<boolean> {
-    return (await readText(this.options.store, CHANNEL_PATHS.lock, STATEMENT_LIMIT, signal)) === this.lock;
-  }
-
-  /** Makes sure that nobody has taken the lock over, and renews it: an upload may be slow. */
-  private async holdLock(): Promise<void> {
-    if (!(await this.isHeld()) || !(await this.hasLock())) throw this.busy();
-    await this.writeLock();
-  }
-
-  private async removeLock(): Promise<void> {
-    if (this.lock === undefined) return;
-    const late = AbortSignal.timeout(10_000);
-    try {
-      if (await this.hasLock(late)) await this.options.store.remove(CHANNEL_PATHS.lock, late);
-    } catch (error) {
-      this.options.onWarning?.(`the lock stays for a quarter of an hour: ${messageOf(error)}`);
-    }
-  }
-
-  private async requireFree(): Promise<void> {
-    const { store, signal, now } = this.options;
-    const text = await readText(store, CHANNEL_PATHS.lock, STATEMENT_LIMIT, signal);
-    if (text === undefined) return;
-    try {
-      const { until } = JSON.parse(text) as { until: string };
-      // A time further off than any lock was written by a clock that is wrong.
-      const left = Date.parse(until) - now();
-      if (left > 0 && left <= LOCK_MS) throw this.busy();
-    } catch (error) {
-      if (error instanceof ChannelError) throw error;
-      // no lock of ours: written over
-    }
-  }
-
-  private busy(): ChannelError {
-    return new ChannelError(
-      "busy",
-      "another publisher is at work",
-      `if it is not, delete ${CHANNEL_PATHS.lock} in ${this.options.store.location}`,
-    );
   }
 }
 
