@@ -15,8 +15,8 @@ import { describe, expect, test } from "bun:test";
 import { type FeedReport, feedAgeSeconds, type Override } from "@inkling/engine";
 import { DAY_MS, dayOf } from "../packages/server/src/keys/day.ts";
 import type { Key } from "../packages/server/src/keys/key.ts";
-import { KeyLoader } from "../packages/server/src/keys/key-loader.ts";
 import { Keyring } from "../packages/server/src/keys/keyring.ts";
+import { liveKeys } from "../packages/server/src/keys/live-keys.ts";
 import { hashToken } from "../packages/server/src/keys/token.ts";
 import { HeapCells } from "../packages/server/src/limits/cell-memory.ts";
 import { KeyCells } from "../packages/server/src/limits/key-cells.ts";
@@ -24,7 +24,7 @@ import { SteadyClock } from "../packages/server/src/limits/steady-clock.ts";
 import { Buckets } from "../packages/server/src/limits/token-bucket.ts";
 import { UsageCollector } from "../packages/server/src/limits/usage-collector.ts";
 import { UsageRecorder } from "../packages/server/src/limits/usage-recorder.ts";
-import { OverrideCache } from "../packages/server/src/overrides/cache.ts";
+import { liveOverrides } from "../packages/server/src/overrides/live-overrides.ts";
 import type { UsageBatch } from "../packages/server/src/store/usage.ts";
 import { temporaryFolder } from "./release.ts";
 import { freshToken } from "./tokens.ts";
@@ -181,7 +181,7 @@ describe.each(CLOCKS)("a clock that was %s", (_, offMs, atStart) => {
   test("keeps neither keys nor overrides from being read anew", async () => {
     const clock = { now: NOON + (atStart ? offMs : 0) };
     const counts = { keys: 0, overrides: 0 };
-    const loader = new KeyLoader({
+    const loader = liveKeys({
       store: {
         readKeyStamp: async () => "same",
         loadKeys: async () => {
@@ -194,7 +194,7 @@ describe.each(CLOCKS)("a clock that was %s", (_, offMs, atStart) => {
     });
     const override = { expiresAt: NOON + 3_600_000 } as Override;
     const inForce = () => (override.expiresAt! > clock.now ? [override] : []);
-    const cache = new OverrideCache({
+    const cache = liveOverrides({
       store: {
         readStamp: async () => "same",
         load: async () => {
@@ -212,7 +212,7 @@ describe.each(CLOCKS)("a clock that was %s", (_, offMs, atStart) => {
     await check();
     clock.now = NOON + offMs;
     await check();
-    expect(cache.state.overrides).toBe(offMs > 0 ? 0 : 1);
+    expect(cache.current.all.length).toBe(offMs > 0 ? 0 : 1);
     clock.now = NOON + 1_000;
     const before = { ...counts };
     await check();
@@ -220,7 +220,7 @@ describe.each(CLOCKS)("a clock that was %s", (_, offMs, atStart) => {
     await check();
     expect(counts.keys).toBeGreaterThan(before.keys);
     expect(counts.overrides).toBeGreaterThan(before.overrides);
-    expect(cache.state.overrides).toBe(1);
+    expect(cache.current.all.length).toBe(1);
     await cache.stop();
     await loader.stop();
   });

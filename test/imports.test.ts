@@ -48,7 +48,7 @@ const FOLDERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["."],
   ],
   server: [
-    ["retry", "text"],
+    ["text"],
     ["http", "keys", "telemetry"],
     ["overrides"],
     ["store"],

@@ -7,8 +7,8 @@ import { currentName, releaseNames } from "@inkling/release-store";
 import { SQL } from "bun";
 import { runHere } from "../packages/cli/src/program.testing.ts";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
-import { KeyLoader } from "../packages/server/src/keys/key-loader.ts";
 import { Keyring } from "../packages/server/src/keys/keyring.ts";
+import { liveKeys } from "../packages/server/src/keys/live-keys.ts";
 import { UsageRecorder } from "../packages/server/src/limits/usage-recorder.ts";
 import { StoreError } from "../packages/server/src/store/error.ts";
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
@@ -52,7 +52,7 @@ async function stored(store: Store, keyId: string): Promise<number> {
 /** Everything a server does with the store, as traffic with one key. */
 async function traffic(store: Store, token: string, intervalMs = 10) {
   const keyring = new Keyring();
-  const loader = new KeyLoader({ store, keyring, refreshMs: intervalMs });
+  const loader = liveKeys({ store, keyring, refreshMs: intervalMs });
   const recorder = new UsageRecorder({ store: store.usage, flushMs: intervalMs });
   await Promise.all([loader.start(), recorder.start()]);
   const counts = { recorded: 0, refused: 0 };
@@ -136,7 +136,7 @@ describe("PostgreSQL in the middle of traffic", () => {
     const store = await open(address, { mayBeAway: true });
     const token = freshToken();
     const keyring = new Keyring();
-    const loader = new KeyLoader({
+    const loader = liveKeys({
       store,
       keyring,
       refreshMs: 10,

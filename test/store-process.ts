@@ -4,8 +4,8 @@
 // out  one JSON line for each change: the answer to the token, lookups recorded, lookups confirmed by the store
 // end  SIGTERM: the last flush, then 0
 
-import { KeyLoader } from "../packages/server/src/keys/key-loader.ts";
 import { Keyring } from "../packages/server/src/keys/keyring.ts";
+import { liveKeys } from "../packages/server/src/keys/live-keys.ts";
 import { UsageRecorder } from "../packages/server/src/limits/usage-recorder.ts";
 import { openStore } from "../packages/server/src/store/store.ts";
 
@@ -21,7 +21,7 @@ if (import.meta.main) {
   const [address = "", token = "", intervalMs = "1000"] = process.argv.slice(2);
   const store = await openStore(address, { mayBeAway: true });
   const keyring = new Keyring();
-  const loader = new KeyLoader({ store, keyring, refreshMs: Number(intervalMs) });
+  const loader = liveKeys({ store, keyring, refreshMs: Number(intervalMs) });
   const recorder = new UsageRecorder({ store: store.usage, flushMs: Number(intervalMs) });
   await Promise.all([loader.start(), recorder.start()]);
 

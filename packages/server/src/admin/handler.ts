@@ -5,11 +5,11 @@ import type { HostReport } from "@inkling/release-store";
 import { z } from "zod";
 import type { HostNames } from "../http/host-names.ts";
 import type { Actor } from "../keys/actor.ts";
-import type { KeyLoader } from "../keys/key-loader.ts";
 import type { Keyring } from "../keys/keyring.ts";
+import type { LiveKeys } from "../keys/live-keys.ts";
 import type { Revocations } from "../keys/revocations.ts";
 import type { StatusSource } from "../lookup/status.ts";
-import type { OverrideCache } from "../overrides/cache.ts";
+import type { LiveOverrides } from "../overrides/live-overrides.ts";
 import type { ReleaseComparisons } from "../releases/comparisons.ts";
 import type { Releases } from "../releases/follow.ts";
 import type { ProcessEnvironment } from "../releases/process.ts";
@@ -73,8 +73,8 @@ export interface AdminAppOptions {
   readonly overrides: OverrideStore;
   readonly adminToken: Pick<AdminTokenStore, "hash">;
   readonly store: Store;
-  readonly overrideCache: Pick<OverrideCache, "refresh" | "current">;
-  readonly keyLoader: Pick<KeyLoader, "refresh">;
+  readonly overrideCache: Pick<LiveOverrides, "refresh" | "current">;
+  readonly keyLoader: Pick<LiveKeys, "refresh">;
   readonly keyring: Pick<Keyring, "find">;
   /** The database's history, and revocations that it could not take. */
   readonly guard: DatabaseGuardView;

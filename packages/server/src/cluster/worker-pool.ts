@@ -5,10 +5,9 @@
 //      with exit code or signal, and the worker is replaced
 
 import { type ServerSettings, type SettingsOf, settingsOf } from "@inkling/contract";
-import { crashReport, messageOf as textOf } from "@inkling/release-store";
+import { backoffMs, crashReport, messageOf as textOf } from "@inkling/release-store";
 import { processCommand } from "@inkling/release-store/program";
 import { StartError } from "../http/start-error.ts";
-import { backoffMs } from "../retry/backoff.ts";
 import { CHANGES, type Change, type ServerOptions } from "../serving/options.ts";
 import type { Services } from "../serving/services.ts";
 import type { Serving } from "../serving/serving.ts";

@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { freshToken } from "../../../../test/tokens.ts";
 import { type Key, NAME_FROM_SETTINGS } from "./key.ts";
 import { parseNewKey } from "./key-input.ts";
-import { KeyLoader, type KeyLoaderOptions, type KeySource } from "./key-loader.ts";
 import { Keyring, type KeySnapshot } from "./keyring.ts";
+import { type KeySource, type LiveKeysOptions, liveKeys } from "./live-keys.ts";
 import { hashToken } from "./token.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");
@@ -57,10 +57,10 @@ class FakeStore implements KeySource {
   }
 }
 
-async function setUp(store: FakeStore, options: Partial<KeyLoaderOptions> = {}) {
+async function setUp(store: FakeStore, options: Partial<LiveKeysOptions> = {}) {
   const clock = { now: NOW };
   const keyring = new Keyring();
-  const loader = new KeyLoader({ store, keyring, now: () => clock.now, ...options });
+  const loader = liveKeys({ store, keyring, now: () => clock.now, ...options });
   await loader.refresh();
   return { keyring, loader, clock };
 }
@@ -274,7 +274,7 @@ describe("keyring and its loader", () => {
   test("checks in the background until it is stopped", async () => {
     const store = new FakeStore();
     const keyring = new Keyring();
-    const loader = new KeyLoader({ store, keyring, refreshMs: 2 });
+    const loader = liveKeys({ store, keyring, refreshMs: 2 });
     await loader.start();
     const token = store.add("key_a");
     store.stamp = "2";
@@ -293,7 +293,7 @@ describe("keyring and its loader", () => {
   test("stopped while a check is under way: waits for it, and begins no other", async () => {
     const store = new FakeStore();
     store.add("key_a");
-    const loader = new KeyLoader({ store, keyring: new Keyring(), refreshMs: 1 });
+    const loader = liveKeys({ store, keyring: new Keyring(), refreshMs: 1 });
     await loader.start();
     const gate = Promise.withResolvers<void>();
     store.gate = gate.promise;

@@ -4,8 +4,7 @@
 // out  the keys that no process of this host accepts; the database's row and audit entry, as soon as it takes them
 // err  none: what cannot be kept in the file is kept in memory, and said so; storing is tried again with each check
 
-import { messageOf } from "@inkling/release-store";
-import { RepeatedCheck } from "../retry/repeated-check.ts";
+import { messageOf, RepeatedCheck } from "@inkling/release-store";
 import type { Actor } from "./actor.ts";
 import type { EpochMs, KeyId } from "./key.ts";
 import type { FiledRevocation, Revocation, RevocationFile } from "./revocation-file.ts";

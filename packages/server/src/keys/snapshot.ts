@@ -3,9 +3,9 @@
 // err  readKeySnapshot throws for a text that this program did not write
 // note A snapshot has hashes of tokens, never tokens; revoked keys are not in it.
 
+import { SnapshotFile } from "@inkling/release-store";
 import { type EpochMs, type KeyRow, keyFromRow, NAME_FROM_SETTINGS, rowFromKey } from "./key.ts";
 import type { KeySnapshot, TokenRecord } from "./keyring.ts";
-import { SnapshotFile } from "./snapshot-file.ts";
 
 const FORMAT = "inkling-key-snapshot";
 const VERSION = 1;
@@ -34,7 +34,8 @@ export function holdsMadeKeys(snapshot: KeySnapshot): boolean {
 }
 
 /** Of the keys that would be lost without this snapshot. One from settings would not: it is made again. */
-function madeKeyIds({ tokens }: KeySnapshot): string[] {
+export function madeKeyIds(snapshot: KeySnapshot | undefined): string[] {
+  const { tokens = [] } = snapshot ?? {};
   return tokens.filter(({ key }) => key.name !== NAME_FROM_SETTINGS).map(({ key }) => key.id);
 }
 
@@ -43,9 +44,18 @@ export function keyCopy(
   path: string,
   now: () => EpochMs,
   onFailure: (reason: string) => void,
-): SnapshotFile<KeySnapshot> {
-  const [parse, print, idsOf] = [readKeySnapshot, keySnapshotText, madeKeyIds];
-  return new SnapshotFile({ path, now, onFailure, parse, print, idsOf });
+): SnapshotFile<KeySnapshot | undefined> {
+  return new SnapshotFile<KeySnapshot | undefined>({
+    path,
+    now,
+    onFailure,
+    parse: (text) => {
+      const value = readKeySnapshot(text);
+      return { version: value.stamp, value };
+    },
+    print: ({ version, value }) => keySnapshotText(value ?? { stamp: version, tokens: [] }),
+    idsOf: madeKeyIds,
+  });
 }
 
 /** @throws Error when the text is no snapshot */

@@ -9,10 +9,9 @@
 // store has confirmed it, and the store knows the number of the last batch that it counted (UsageTables.add): so it counts
 // once. A process that is killed loses what was counted since the last flush, less than a second.
 
-import { messageOf } from "@inkling/release-store";
+import { backoffMs, messageOf } from "@inkling/release-store";
 import { DAY_MS, dayOf } from "../keys/day.ts";
 import { COUNTED, type Counted, type EpochMs, type KeyId } from "../keys/key.ts";
-import { backoffMs } from "../retry/backoff.ts";
 import type { UsageBatch, UsageEntry } from "../store/usage.ts";
 import type { StoredUsage, UsageSink } from "./usage-collector.ts";
 

@@ -18,6 +18,7 @@ import { join } from "node:path";
 import type { FailedBuild, FeedReport, HeldRelease } from "@inkling/engine";
 import {
   areMarked,
+  backoffMs,
   type ChannelReport,
   ChannelReportFile,
   checkFiles,
@@ -41,7 +42,6 @@ import {
   suspendMarks,
   type Verification,
 } from "@inkling/release-store";
-import { backoffMs } from "../retry/backoff.ts";
 
 export type ReleaseEvent =
   /** @param wanted the one that should answer, where that is another */

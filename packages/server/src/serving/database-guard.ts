@@ -4,12 +4,12 @@
 // out  log events; warnings of /readyz and of the host's report, in the keyring's state
 
 import { join } from "node:path";
-import { DATA_FOLDER } from "@inkling/release-store";
-import type { KeyLoader } from "../keys/key-loader.ts";
+import { DATA_FOLDER, EmptyDatabaseError, type Live } from "@inkling/release-store";
 import type { Keyring, KeySnapshot } from "../keys/keyring.ts";
+import { countKeys, type LiveKeys } from "../keys/live-keys.ts";
 import { type Revocation, RevocationFile } from "../keys/revocation-file.ts";
 import { type RevocationEvent, Revocations } from "../keys/revocations.ts";
-import type { OverrideCache } from "../overrides/cache.ts";
+import type { LiveOverrides } from "../overrides/live-overrides.ts";
 import { DatabaseHistory, type HistoryEvent } from "../store/history.ts";
 import type { Store } from "../store/store.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -32,7 +32,7 @@ export class DatabaseGuard {
   readonly history: DatabaseHistory;
   readonly revocations: Revocations;
   private readonly parts: GuardParts;
-  private followed: { readonly keyLoader: KeyLoader; readonly overrides: OverrideCache } | undefined;
+  private followed: { readonly keyLoader: LiveKeys; readonly overrides: LiveOverrides } | undefined;
 
   constructor({ dataDir, checkMs }: Pick<ServerOptions, "dataDir" | "checkMs">, parts: GuardParts) {
     this.parts = parts;
@@ -62,7 +62,7 @@ export class DatabaseGuard {
   };
 
   /** Begins, when both are loaded. */
-  async follow(keyLoader: KeyLoader, overrides: OverrideCache): Promise<void> {
+  async follow(keyLoader: LiveKeys, overrides: LiveOverrides): Promise<void> {
     this.followed = { keyLoader, overrides };
     this.warn();
     await this.revocations.follow();
@@ -71,7 +71,10 @@ export class DatabaseGuard {
   /** What applies here only from the copies, because the database is empty in the place of another. */
   get onlyHere(): { readonly keys: number; readonly overrides: number } {
     const { keyLoader, overrides } = this.followed ?? {};
-    return { keys: keyLoader?.keysOnlyHere ?? 0, overrides: overrides?.overridesOnlyHere ?? 0 };
+    return {
+      keys: isMissing(keyLoader) ? countKeys(keyLoader?.current) : 0,
+      overrides: isMissing(overrides) ? (overrides?.current.all.length ?? 0) : 0,
+    };
   }
 
   /** Brings the warnings up to date. */
@@ -106,7 +109,7 @@ export class DatabaseGuard {
   }
 
   private async apply(): Promise<void> {
-    await this.followed?.keyLoader.applyRevocations();
+    await this.followed?.keyLoader.applyAgain();
     this.warn();
   }
 
@@ -131,7 +134,7 @@ export class DatabaseGuard {
       });
     }
     // Not awaited: the loader that reviews waits for this.
-    void this.followed?.keyLoader.applyRevocations();
+    void this.followed?.keyLoader.applyAgain();
     this.warn();
   }
 
@@ -144,3 +147,7 @@ export class DatabaseGuard {
     this.warn();
   }
 }
+
+/** Is the database empty in the place of one that held this? */
+const isMissing = (live: Pick<Live<unknown>, "state"> | undefined) =>
+  live?.state.error instanceof EmptyDatabaseError;

@@ -7,13 +7,19 @@ import { existsSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { ServerSettings } from "@inkling/contract";
-import { DATA_FOLDER, messageOf, type NamedRelease, replaceFile, serverId } from "@inkling/release-store";
+import {
+  DATA_FOLDER,
+  EmptyDatabaseError,
+  messageOf,
+  type NamedRelease,
+  replaceFile,
+  serverId,
+} from "@inkling/release-store";
 import { StartError } from "../http/start-error.ts";
 import { KeyInputError } from "../keys/key.ts";
-import { KeyLoader } from "../keys/key-loader.ts";
 import { Keyring } from "../keys/keyring.ts";
+import { type LiveKeys, liveKeys } from "../keys/live-keys.ts";
 import { keyCopy } from "../keys/snapshot.ts";
-import { EmptyDatabaseError } from "../keys/snapshot-file.ts";
 import { LeaseBook } from "../leases/book.ts";
 import { LeaseHolder } from "../leases/holder.ts";
 import { LeaseTables } from "../leases/tables.ts";
@@ -21,7 +27,7 @@ import type { CellMemory } from "../limits/cell-memory.ts";
 import type { LeasedCells } from "../limits/leased-cells.ts";
 import { SteadyClock } from "../limits/steady-clock.ts";
 import { UsageRecorder, type UsageState } from "../limits/usage-recorder.ts";
-import { OverrideCache, type OverrideEvent } from "../overrides/cache.ts";
+import { type LiveOverrides, liveOverrides, type OverrideEvent } from "../overrides/live-overrides.ts";
 import { type ReleaseEvent, Releases } from "../releases/follow.ts";
 import { verifyInProcess } from "../releases/verify.ts";
 import { adoptKey } from "../store/adopt-key.ts";
@@ -38,12 +44,12 @@ export interface Services {
   readonly releases: Releases;
   readonly store: Store;
   readonly keyring: Keyring;
-  readonly keyLoader: KeyLoader;
+  readonly keyLoader: LiveKeys;
   readonly keys: KeyBroadcaster;
   readonly usage: UsageRecorder;
   /** Decides the day of quotas and usage. */
   readonly clock: SteadyClock;
-  readonly overrides: OverrideCache;
+  readonly overrides: LiveOverrides;
   readonly guard: DatabaseGuard;
   readonly notices: NoticeListener;
   /** With a database that several hosts share. */
@@ -93,7 +99,7 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     const { lost } = await usage.stop();
     if (lost > 0) parts.log.error("usage-lost", { lookups: lost, why: usage.state.lastError });
   });
-  const overrides = new OverrideCache({
+  const overrides = liveOverrides({
     store: store.overrides,
     dataDir: options.dataDir,
     ...(options.checkMs !== undefined && { refreshMs: options.checkMs }),
@@ -157,7 +163,7 @@ async function startKeyLoader(
   { apiKey: chosen, dataDir, maxStale, checkMs }: ServerOptions,
   { store, keyring, keys, leases, guard }: Pick<Services, "store" | "keyring" | "keys" | "leases" | "guard">,
   { log, closers, onChange }: ServiceParts,
-): Promise<KeyLoader> {
+): Promise<LiveKeys> {
   let refused: KeyInputError | undefined;
   const adopt = async (token: string) => {
     try {
@@ -167,7 +173,7 @@ async function startKeyLoader(
       throw error;
     }
   };
-  const loader = new KeyLoader({
+  const loader = liveKeys({
     store,
     keyring,
     review: guard.review,

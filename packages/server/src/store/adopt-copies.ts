@@ -8,13 +8,12 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Override } from "@inkling/engine";
-import { DATA_FOLDER } from "@inkling/release-store";
+import { DATA_FOLDER, isEmptyStamp } from "@inkling/release-store";
 import type { Actor } from "../keys/actor.ts";
 import type { KeyId } from "../keys/key.ts";
 import type { TokenRecord } from "../keys/keyring.ts";
 import { RevocationFile } from "../keys/revocation-file.ts";
 import { readKeySnapshot } from "../keys/snapshot.ts";
-import { isEmptyStamp } from "../keys/snapshot-file.ts";
 import { readSnapshot } from "../overrides/file.ts";
 import { readRemembered } from "./history.ts";
 import type { Store } from "./store.ts";

@@ -10,8 +10,8 @@
 // believes only in a notice to itself that came back, and connects anew when one did not: with jitter, so that the hosts
 // of a group do not return to a restarted database in one moment.
 
+import { backoffMs } from "@inkling/release-store";
 import type { SQL } from "bun";
-import { backoffMs } from "../retry/backoff.ts";
 import type { Database } from "./database.ts";
 import { StoreError } from "./error.ts";
 

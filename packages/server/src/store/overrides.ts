@@ -9,7 +9,7 @@ import type { NewOverride, Override } from "@inkling/engine";
 import type { SQL, TransactionSQL } from "bun";
 import type { Actor } from "../keys/actor.ts";
 import { randomBase62 } from "../keys/token.ts";
-import type { LoadedOverrides } from "../overrides/cache.ts";
+import type { LoadedOverrides } from "../overrides/live-overrides.ts";
 import { MAX_OVERRIDES } from "../overrides/override.ts";
 import {
   describeOverride,

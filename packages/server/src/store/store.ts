@@ -20,8 +20,8 @@ import {
   type NewKey,
   rowFromKey,
 } from "../keys/key.ts";
-import type { KeySource } from "../keys/key-loader.ts";
 import type { KeySnapshot, TokenRecord } from "../keys/keyring.ts";
+import type { KeySource } from "../keys/live-keys.ts";
 import { hashToken, type KeyMode, newKeyToken, randomBase62, tokenHint } from "../keys/token.ts";
 import { AdminTokenStore } from "./admin-token.ts";
 import { insertAudit, lockAudit } from "./audit.ts";

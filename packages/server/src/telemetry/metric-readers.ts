@@ -54,7 +54,8 @@ export interface MetricsSource {
     readonly revocations: { readonly pending: readonly object[] };
   };
   readonly overrides: {
-    readonly state: { readonly overrides: number; readonly checkedAt: number | undefined };
+    readonly current: { readonly all: readonly object[] };
+    readonly state: { readonly checkedAt: number | undefined };
   };
   readonly usage: {
     readonly state: { readonly pending: number; readonly oldestMs: number; readonly failures: number };
@@ -152,7 +153,7 @@ export const READERS: Readers = {
     checked_at === undefined ? undefined : Date.parse(checked_at) / 1000,
   ),
   inkling_keys: ({ keyring }) => keyring.state.keys,
-  inkling_overrides: ({ overrides }) => overrides.state.overrides,
+  inkling_overrides: ({ overrides }) => overrides.current.all.length,
   inkling_overrides_checked_timestamp_seconds: ({ overrides }) => seconds(overrides.state.checkedAt),
   inkling_database_reachable: ({ keyring }) => flag(keyring.state.failures === 0),
   inkling_keys_checked_timestamp_seconds: ({ keyring }) => seconds(keyring.state.checkedAt),

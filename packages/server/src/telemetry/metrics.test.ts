@@ -57,7 +57,7 @@ function source(
     processes: { cpuSeconds: 0, residentBytes: 0 },
     connections: { open: undefined, refused: 6, most: 100 },
     guard: { history: { wentBack: undefined }, revocations: { pending: [] } },
-    overrides: { state: { overrides: 8, checkedAt: 3_000 } },
+    overrides: { current: { all: Array(8).fill({}) }, state: { checkedAt: 3_000 } },
     now: () => Date.UTC(2026, 5, 1, 12),
     adminProblems: new Map([["CSRF_REJECTED", 2]]),
     startedAt: 1_000,

@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Override } from "@inkling/engine";
 import { DATA_FOLDER } from "@inkling/release-store";
-import { type LoadedOverrides, OverrideCache, type OverrideEvent } from "./cache.ts";
 import { exportFile, parseOverrideFile, readSnapshot, snapshotText } from "./file.ts";
+import { type LoadedOverrides, liveOverrides, type OverrideEvent } from "./live-overrides.ts";
 import type { OverrideInputError } from "./override.ts";
 
 const temp = mkdtempSync(join(tmpdir(), "inkling-overrides-"));
@@ -59,7 +59,7 @@ class FakeStore {
 async function setUp(store = new FakeStore(), dataDir = folder()) {
   const events: OverrideEvent[] = [];
   const clock = { now: 0 };
-  const book = new OverrideCache({
+  const book = liveOverrides({
     store,
     dataDir,
     now: () => clock.now,
@@ -76,7 +76,7 @@ describe("the book", () => {
     expect(ids()).toEqual([]);
     store.set(override("a"));
     await book.refresh();
-    expect([ids(), book.state.from]).toEqual([["a"], "database"]);
+    expect([ids(), book.state.from]).toEqual([["a"], "source"]);
     const before = book.current;
     for (let i = 0; i < 5; i++) await book.refresh();
     expect([book.current === before, store.loads]).toEqual([true, 2]);
@@ -117,12 +117,12 @@ describe("the book", () => {
     store.isAway = true;
     const second = await setUp(store, first.dataDir);
     expect(second.book.current.all).toEqual(first.store.overrides);
-    expect(second.book.state).toMatchObject({ from: "data folder", overrides: 2, failures: 1 });
+    expect(second.book.state).toMatchObject({ from: "snapshot", failures: 1 });
     store.isAway = false;
     store.version = first.store.version; // the same text for other overrides: the copy is not believed
     store.overrides = [override("c")];
     await second.book.refresh();
-    expect([second.ids(), second.book.state.from]).toEqual([["c"], "database"]);
+    expect([second.ids(), second.book.state.from]).toEqual([["c"], "source"]);
     await second.book.stop();
   });
 
@@ -138,7 +138,11 @@ describe("the book", () => {
 
     const copy = readFileSync(join(first.dataDir, DATA_FOLDER.overrides), "utf8");
     const { store, book, events, ids, dataDir } = await setUp(first.store, first.dataDir);
-    expect([ids(), events.at(-1)]).toEqual([["a", "b"], empty]);
+    expect([ids(), events.map(({ type }) => type), events[0]]).toEqual([
+      ["a", "b"],
+      ["database-empty", "loaded"],
+      empty,
+    ]);
     expect(readFileSync(join(dataDir, DATA_FOLDER.overrides), "utf8")).toBe(copy);
     store.isEmpty = false; // one was added
     store.set(override("c"));
@@ -186,14 +190,14 @@ describe("the book", () => {
     const store = new FakeStore();
     store.isEmpty = true;
     const { book, clock, events } = await setUp(store);
-    expect([book.state.from, book.state.failures]).toEqual(["database", 0]);
+    expect([book.state.from, book.state.failures]).toEqual(["source", 0]);
     store.isEmpty = false;
     store.set(override("b", { expiresAt: 5_000 }));
     await book.refresh();
     store.isEmpty = true;
     clock.now = 5_000;
     await book.refresh();
-    expect([book.state.overrides, book.state.failures]).toEqual([0, 0]);
+    expect([book.current.all.length, book.state.failures]).toEqual([0, 0]);
     expect(events.map(({ type }) => type)).not.toContain("database-empty");
     await book.stop();
   });
@@ -253,7 +257,7 @@ describe("the book", () => {
 
   test("looks in the background until it is stopped", async () => {
     const store = new FakeStore();
-    const book = new OverrideCache({ store, dataDir: folder(), refreshMs: 2 });
+    const book = liveOverrides({ store, dataDir: folder(), refreshMs: 2 });
     await book.start();
     store.set(override("a"));
     while (book.current.all.length === 0) await Bun.sleep(1);

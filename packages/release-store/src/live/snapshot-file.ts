@@ -1,61 +1,47 @@
 // snapshot-file.ts: what the database holds, as a file in the data folder, for a start while the database is unreachable,
 // or found empty: a lost volume, another address.
 //
-// in   what it holds, and a stamp that changes with it
+// in   what it holds, and a version that changes with it
 // out  the file, replaced by rename, so that a process that starts reads the old one or the new one; when it was confirmed
 //      last. A file that shares nothing with what replaces it is moved aside: the database may be the wrong one
 // err  none: what cannot be read or written is reported, once for each reason, and written with the next call
 
 import { existsSync, readFileSync, renameSync, statSync, utimesSync } from "node:fs";
 import { basename } from "node:path";
-import { messageOf, replaceFile } from "@inkling/release-store";
-import type { EpochMs } from "./key.ts";
+import { replaceFile } from "../atomic-file.ts";
+import { messageOf } from "../error-message.ts";
+import { isEmptyStamp, type Loaded } from "./loaded.ts";
 
 /** Hashes and notes: for this user and group. */
 const MODE = 0o640;
 /** A file that is still right gets a new time this often. */
 const CONFIRM_MS = 60_000;
 
-/** Stamps of tables in which nothing was ever made, or that were emptied by hand. */
-const EMPTY_STAMPS = ["new", ""];
-export const isEmptyStamp = (stamp: string) => EMPTY_STAMPS.includes(stamp);
-
-/** The database is empty in the place of one that was not: what is known stays in force. */
-export class EmptyDatabaseError extends Error {
-  /** How much of what is missing is known. */
-  readonly known: number;
-  constructor(known: number, what: string) {
-    super(`the database never had ${what}, ${known} are known: is it the right one?`);
-    this.name = "EmptyDatabaseError";
-    this.known = known;
-  }
-}
-
 interface SnapshotFileOptions<T> {
   readonly path: string;
-  readonly now: () => EpochMs;
+  /** Epoch ms. */
+  readonly now: () => number;
   readonly onFailure: (reason: string) => void;
   /** @throws for a text that is none */
-  readonly parse: (text: string) => T;
-  readonly print: (value: T) => string;
+  readonly parse: (text: string) => Loaded<T>;
+  readonly print: (loaded: Loaded<T>) => string;
   /** Ids of all that only the database, or this file, can have. */
   readonly idsOf: (value: T) => Iterable<string>;
 }
 
-export interface SavedCopy<T> {
-  readonly value: T;
+export interface Saved<T> extends Loaded<T> {
   /** Since it was confirmed. */
   readonly ageMs: number;
 }
 
-export class SnapshotFile<T extends { readonly stamp: string }> {
+export class SnapshotFile<T> {
   private readonly options: SnapshotFileOptions<T>;
   /** What the file has. */
-  private saved: { readonly stamp: string; readonly ids: ReadonlySet<string> } | undefined;
+  private saved: { readonly version: string; readonly ids: ReadonlySet<string> } | undefined;
   private isRead = false;
   /** Was it saved from the database in use, which was not found empty since? */
   private isFromHere = false;
-  private confirmedAt: EpochMs = Number.NEGATIVE_INFINITY;
+  private confirmedAt: number = Number.NEGATIVE_INFINITY;
   private lastFailure: string | undefined;
 
   constructor(options: SnapshotFileOptions<T>) {
@@ -63,13 +49,13 @@ export class SnapshotFile<T extends { readonly stamp: string }> {
   }
 
   /** @returns undefined when there is no file, or none that can be read */
-  read(): SavedCopy<T> | undefined {
+  read(): Saved<T> | undefined {
     const { path, now, parse } = this.options;
     this.isRead = true;
     try {
-      const value = parse(readFileSync(path, "utf8"));
-      this.saved = this.contentOf(value);
-      return { value, ageMs: Math.max(0, now() - statSync(path).mtimeMs) };
+      const loaded = parse(readFileSync(path, "utf8"));
+      this.saved = this.contentOf(loaded);
+      return { ...loaded, ageMs: Math.max(0, now() - statSync(path).mtimeMs) };
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") this.report(error);
       return undefined;
@@ -81,19 +67,20 @@ export class SnapshotFile<T extends { readonly stamp: string }> {
     this.isFromHere = false;
   }
 
-  /** The database holds this now. */
-  save(value: T): void {
+  /** The database holds this now. Of one in which nothing was ever made, nothing is kept. */
+  save(loaded: Loaded<T>): void {
     const { path, now, print } = this.options;
+    const { version } = loaded;
+    if (isEmptyStamp(version)) return;
     const sinceConfirmed = now() - this.confirmedAt;
-    const { stamp } = value;
-    if (stamp === this.saved?.stamp && sinceConfirmed >= 0 && sinceConfirmed < CONFIRM_MS) return;
+    if (version === this.saved?.version && sinceConfirmed >= 0 && sinceConfirmed < CONFIRM_MS) return;
     if (!this.isRead) this.read();
-    const isSame = stamp === this.saved?.stamp;
+    const isSame = version === this.saved?.version;
     try {
-      const next = isSame ? this.saved! : this.contentOf(value);
+      const next = isSame ? this.saved! : this.contentOf(loaded);
       if (this.wouldBeLost(next.ids)) moveAside(path);
       if (!isSame || !touch(path, new Date(now()))) {
-        replaceFile(path, [print(value)], { mode: MODE, modified: new Date(now()) });
+        replaceFile(path, [print(loaded)], { mode: MODE, modified: new Date(now()) });
       }
       this.saved = next;
       this.isFromHere = true;
@@ -104,8 +91,8 @@ export class SnapshotFile<T extends { readonly stamp: string }> {
     }
   }
 
-  private contentOf(value: T) {
-    return { stamp: value.stamp, ids: new Set(this.options.idsOf(value)) };
+  private contentOf({ version, value }: Loaded<T>) {
+    return { version, ids: new Set(this.options.idsOf(value)) };
   }
 
   /** Has the file something, and nothing of it is left? The last one may have been removed, where it came from here. */
