@@ -56,7 +56,8 @@ import {
 import { seal } from "../packages/release-store/src/channel/envelope.ts";
 import { HttpObjects, STALL_MS } from "../packages/release-store/src/channel/http-objects.ts";
 import { readText } from "../packages/release-store/src/channel/object-store.ts";
-import { type ReleaseEvent, Releases } from "../packages/server/src/releases/follow.ts";
+import type { ReleaseEvent } from "../packages/server/src/releases/events.ts";
+import { Releases } from "../packages/server/src/releases/follow.ts";
 import { freePort } from "./ports.ts";
 import { smallRelease } from "./release.ts";
 import { type S3Server, startS3 } from "./s3-server.ts";

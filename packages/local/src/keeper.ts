@@ -12,6 +12,7 @@ import {
   explained,
   findFiles,
   isReleaseName,
+  Live,
   MAPS_FILES,
   mapSegment,
   messageOf,
@@ -47,33 +48,80 @@ export interface Refused {
 
 export type KeeperMessage = Prepared | Refused;
 
-/** A release that was handed over and could not be opened. */
-export interface NotTaken extends Omit<Refused, "type"> {
+/** What became of a release that was handed over: without a reason it answers. */
+export interface Taken {
   readonly name: string;
-  readonly inUse: string | undefined;
+  readonly reason?: string;
+  readonly hint?: string | undefined;
 }
 
 export class Keeper {
   private readonly options: SourceOptions;
   private readonly report: (message: KeeperMessage) => void;
   private readonly stopped = new AbortController();
-  private readonly follower: ChannelFollower | undefined;
-  private readonly channelTries = new Tries(CHANNEL_POLL_MS);
-  private readonly releaseTries = new Tries(POLL_MS);
-  /** The release in use, or handed over a moment ago. */
+  private readonly channel: Live<string | undefined> | undefined;
+  private readonly releases: Live<string | undefined>;
+  /** Is another process at work in the data folder, which will have a release? */
+  private isFilled = false;
+  /** The release that the application answers from. */
   private taken: string | undefined;
   /** The segments of the one that was handed over last. */
   private held: ReadonlySet<string> = new Set();
-  /** The one that could not be used. */
-  private refused: string | undefined;
+  private answer: ((taken: Taken) => void) | undefined;
 
   /** @throws ChannelError when a bucket has no credentials */
   constructor(options: SourceOptions, report: (message: KeeperMessage) => void) {
     this.options = options;
     this.report = report;
-    const { channel, dataDir, env } = options;
-    if (channel === undefined) return;
-    this.follower = new ChannelFollower({
+    const live = {
+      initial: undefined,
+      longestWaitMs: LONGEST_MS,
+      onChecked: (error: Error | undefined, before: Error | undefined) => this.checked(error, before),
+    };
+    const follower = this.openFollower();
+    if (follower !== undefined) {
+      this.channel = new Live<string | undefined>({
+        ...live,
+        source: { load: async () => this.follow(follower) },
+        // No second of the releases' own poll passes before a release that has arrived is handed over.
+        onApplied: () => void this.releases.refresh(),
+        pollMs: CHANNEL_POLL_MS,
+      });
+    }
+    this.releases = new Live<string | undefined>({
+      ...live,
+      source: { load: () => ({ version: "", value: this.wanted() }) },
+      apply: (wanted) => this.look(wanted),
+      pollMs: POLL_MS,
+    });
+  }
+
+  /** Until {@link stop}. */
+  async run(): Promise<void> {
+    await this.channel?.start();
+    if (this.stopped.signal.aborted) return;
+    await this.releases.start();
+    await new Promise((resolve) => {
+      if (this.stopped.signal.aborted) resolve(undefined);
+      else this.stopped.signal.addEventListener("abort", resolve, { once: true });
+    });
+    await Promise.all([this.channel?.stop(), this.releases.stop()]);
+  }
+
+  stop(): void {
+    this.stopped.abort();
+    this.answer?.({ name: "", reason: "the thread ends" });
+  }
+
+  /** The application has opened the release that was handed over, or could not. */
+  settle(taken: Taken): void {
+    this.answer?.(taken);
+  }
+
+  private openFollower(): ChannelFollower | undefined {
+    const { channel, dataDir, env } = this.options;
+    if (channel === undefined) return undefined;
+    return new ChannelFollower({
       store: openReader(channel.base, env),
       channel: channel.channel,
       publicKeys: channel.publicKeys,
@@ -85,82 +133,56 @@ export class Keeper {
     });
   }
 
-  /** Until {@link stop}. */
-  async run(): Promise<void> {
-    const { signal } = this.stopped;
-    while (!signal.aborted) {
-      const isBusy = await this.follow(signal);
-      if (signal.aborted) return;
-      // Another process fills an empty folder: there will be a release.
-      if (!isBusy || currentName(this.options.dataDir) !== undefined) this.look();
-      await sleep(POLL_MS, signal);
-    }
-  }
-
-  stop(): void {
-    this.stopped.abort();
-  }
-
-  /** The release that was handed over is tried again, as one that is not sound. */
-  putBack({ name, inUse, ...failure }: NotTaken): void {
-    if (name !== this.taken) return; // another has been handed over since
-    this.taken = inUse;
-    this.refused = name;
-    if (this.releaseTries.failed(failure.reason)) this.report({ type: "refused", ...failure });
-  }
-
-  /** @returns is another process at work in the data folder? */
-  private async follow(signal: AbortSignal): Promise<boolean> {
-    const { follower, channelTries: tries } = this;
-    if (follower === undefined || !tries.isDue) return false;
+  private async follow(follower: ChannelFollower) {
+    this.isFilled = false;
     try {
-      await follower.follow(signal);
-      tries.succeeded();
+      const { release } = await follower.follow(this.stopped.signal);
+      return { version: release, value: release };
     } catch (error) {
-      if (signal.aborted) return false;
-      if (error instanceof ChannelError && error.fault === "busy") return true;
-      if (tries.failed(messageOf(error))) this.refuse(error);
+      if (!(error instanceof ChannelError) || error.fault !== "busy") throw error;
+      this.isFilled = true;
+      return { version: "", value: undefined };
     }
-    return false;
+  }
+
+  /** The release that should answer; undefined while another process fills an empty folder. */
+  private wanted(): string | undefined {
+    const { dataDir } = this.options;
+    if (this.isFilled && currentName(dataDir) === undefined) return undefined;
+    return requireCurrentName(dataDir);
+  }
+
+  /** Reports a failure once for each reason. */
+  private checked(error: Error | undefined, before: Error | undefined): void {
+    if (error === undefined || error.message === before?.message || this.stopped.signal.aborted) return;
+    const { hint } = error as { readonly hint?: string };
+    this.report({ type: "refused", reason: messageOf(error), hint });
   }
 
   /** Hands over the release that should be in use, or, before there is any, the newest sound one. */
-  private look(): void {
-    const { dataDir } = this.options;
+  private async look(wanted: string | undefined): Promise<void> {
+    if (wanted === undefined || wanted === this.taken) return;
     try {
-      const wanted = requireCurrentName(dataDir);
-      if (wanted === this.taken) {
-        this.releaseTries.succeeded();
-        return;
-      }
-      if (wanted === this.refused && !this.releaseTries.isDue) return;
-      this.refused = wanted;
-      try {
-        this.take(wanted);
-      } catch (error) {
-        if (this.taken === undefined) this.takeOlder(wanted);
-        throw error;
-      }
-      this.refused = undefined; // it has succeeded when it is still in use at the next look
+      await this.handOver(wanted);
     } catch (error) {
-      if (this.releaseTries.failed(messageOf(error))) this.refuse(error);
+      if (this.taken === undefined) await this.handOverOlder(wanted);
+      throw error;
     }
   }
 
-  private takeOlder(wanted: string): void {
+  private async handOverOlder(wanted: string): Promise<void> {
     const { dataDir } = this.options;
     for (const name of isReleaseName(wanted) ? releasesBefore(dataDir, wanted) : []) {
       try {
-        this.take(name);
-        return;
+        return await this.handOver(name);
       } catch {
         // the reason that counts is why the wanted one cannot be used
       }
     }
   }
 
-  /** @throws ReleaseError */
-  private take(name: string): void {
+  /** @throws ReleaseError; Error where the application cannot open it */
+  private async handOver(name: string): Promise<void> {
     const { dataDir } = this.options;
     const { manifest, stamps: found } = findFiles(dataDir, name);
     const stamps = areMarked(dataDir, found) ? found : verifyRelease(dataDir, name).stamps;
@@ -178,59 +200,12 @@ export class Keeper {
       });
     }
     this.held = new Set(reports.map(({ sha256 }) => sha256));
-    this.taken = name;
+    const settled = new Promise<Taken>((resolve) => {
+      this.answer = resolve;
+    });
     this.report({ type: "release", name, manifest, stamps, segments });
+    const { reason, hint } = await settled;
+    if (reason !== undefined) throw Object.assign(new Error(reason), { hint });
+    this.taken = name;
   }
-
-  private refuse(error: unknown): void {
-    const { hint } = error as { readonly hint?: string };
-    this.report({ type: "refused", reason: messageOf(error), hint });
-  }
-}
-
-/** When to try again: after each failure twice as long as before. */
-class Tries {
-  private readonly first: number;
-  private failures = 0;
-  private reason: string | undefined;
-  private dueAt = 0;
-
-  constructor(first: number) {
-    this.first = first;
-  }
-
-  get isDue(): boolean {
-    return performance.now() >= this.dueAt;
-  }
-
-  succeeded(): void {
-    this.failures = 0;
-    this.reason = undefined;
-    this.wait(this.first);
-  }
-
-  /** @returns is this another reason than before? */
-  failed(reason: string): boolean {
-    this.wait(Math.min(LONGEST_MS, this.first * 2 ** this.failures++));
-    const isNew = this.reason !== reason;
-    this.reason = reason;
-    return isNew;
-  }
-
-  /** Chance keeps many hosts from asking at the same time. */
-  private wait(ms: number): void {
-    this.dueAt = performance.now() + ms * (1 + Math.random() / 5);
-  }
-}
-
-function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", done, { once: true });
-    function done() {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    }
-  });
 }

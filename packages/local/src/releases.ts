@@ -9,7 +9,7 @@ import { Worker } from "node:worker_threads";
 import { InklingError } from "@inkling/client";
 import type { LoadedRelease } from "@inkling/engine";
 import { explained, loadRelease, MAPS_FILES, mapSegment } from "@inkling/release-store";
-import type { KeeperMessage, NotTaken, Prepared, Refused } from "./keeper.ts";
+import type { KeeperMessage, Prepared, Refused, Taken } from "./keeper.ts";
 import type { SourceOptions } from "./read-options.ts";
 
 export interface ReleaseEvents {
@@ -74,12 +74,16 @@ export class Releases {
       this.current = this.load(prepared);
     } catch (error) {
       const { message, hint } = error as Error & { readonly hint?: string };
-      const notTaken: NotTaken = { name: prepared.name, inUse: this.current?.name, reason: message, hint };
-      this.thread.postMessage(notTaken);
+      this.settle({ name: prepared.name, reason: message, hint });
       return;
     }
+    this.settle({ name: prepared.name });
     this.opened?.();
     this.events.onRelease(this.current); // what the application throws there is uncaught: it is not the release's fault
+  }
+
+  private settle(taken: Taken): void {
+    this.thread.postMessage(taken);
   }
 
   private load({ name, manifest, stamps, segments }: Prepared): LoadedRelease {

@@ -12,7 +12,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { SETTING_NAMES, type SettingName, type Settings, settingRow, tomlKey } from "@inkling/contract";
-import { DATA_FOLDER, makeFolder, messageOf, replaceFile } from "@inkling/release-store";
+import { DATA_FOLDER, Live, makeFolder, messageOf, replaceFile } from "@inkling/release-store";
 import { type HostEntry, type RunningServer, StoreError } from "@inkling/server";
 import { z } from "zod";
 import { type LoadedSettings, shown } from "../config/settings.ts";
@@ -130,7 +130,6 @@ export class LiveSettings {
   private readonly read: () => LoadedSettings;
   /** The files that held something when the current settings were read. */
   private filled: LoadedSettings["filled"];
-  private reloading = Promise.resolve();
 
   constructor(
     { settings, filled }: Pick<LoadedSettings, "settings" | "filled">,
@@ -149,24 +148,27 @@ export class LiveSettings {
     { log, audited }: Pick<RunningServer, "log" | "audited">,
     apply: (settings: Settings) => Promise<void> = async () => {},
   ): void {
-    stopper.onHangUp(() => {
-      this.reloading = this.reloading.then(() => this.reload({ log, audited }, apply));
+    const live = new Live<LoadedSettings | undefined>({
+      initial: undefined,
+      source: { load: () => ({ version: "", value: this.readWhole() }) },
+      apply: async (loaded) => {
+        if (loaded !== undefined) await this.take(loaded, { log, audited }, apply);
+      },
+      onChecked: (error) => {
+        if (error === undefined) return;
+        if (!(error instanceof SettingsError || error instanceof StoreError)) throw error;
+        const problems = error instanceof SettingsError ? error.problems : [error.message];
+        log.error("settings-refused", { problems, effect: "all settings stay as they are" });
+      },
     });
+    stopper.onHangUp(() => void live.refresh());
   }
 
-  private async reload(
+  private async take(
+    loaded: LoadedSettings,
     { log, audited }: Pick<RunningServer, "log" | "audited">,
     apply: (settings: Settings) => Promise<void>,
   ): Promise<void> {
-    let loaded: LoadedSettings;
-    try {
-      loaded = this.read();
-      this.refuseEmptied(loaded);
-    } catch (error) {
-      if (!(error instanceof SettingsError)) throw error;
-      log.error("settings-refused", { problems: error.problems, effect: "all settings stay as they are" });
-      return;
-    }
     const wanted = loaded.settings;
     const differing = SETTING_NAMES.filter((name) => !Bun.deepEquals(wanted[name], this.current[name]));
     const changed = differing.filter(isReloadable);
@@ -178,14 +180,8 @@ export class LiveSettings {
       await apply(next);
       if (changed.length > 0) noteSettings(next, this.role, log);
     };
-    try {
-      if (changed.length === 0) await take();
-      else await audited(settingsEntry("SIGHUP", changed, this.current, next), take);
-    } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
-      log.error("settings-refused", { problems: [error.message], effect: "all settings stay as they are" });
-      return;
-    }
+    if (changed.length === 0) await take();
+    else await audited(settingsEntry("SIGHUP", changed, this.current, next), take);
     log.info("settings-reloaded", {
       changed: changed.map(tomlKey),
       need_restart: differing.filter((name) => !isReloadable(name)).map(tomlKey),
@@ -196,9 +192,10 @@ export class LiveSettings {
    * An editor that truncates a file before it writes leaves a moment without settings, which is not a choice of defaults.
    * @throws SettingsError
    */
-  private refuseEmptied({ filled }: LoadedSettings): void {
-    const emptied = [...this.filled].filter((path) => !filled.has(path));
-    if (emptied.length === 0) return;
+  private readWhole(): LoadedSettings {
+    const loaded = this.read();
+    const emptied = [...this.filled].filter((path) => !loaded.filled.has(path));
+    if (emptied.length === 0) return loaded;
     throw new SettingsError(
       emptied.map(
         (path) =>

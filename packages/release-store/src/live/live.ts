@@ -13,10 +13,10 @@ import type { SnapshotFile } from "./snapshot-file.ts";
 
 export interface LiveSource<T> {
   /**
-   * Changes whenever the value does.
+   * Changes whenever the value does; without one, the check loads.
    * @param known what is in force or, before the first load, what the snapshot has
    */
-  readonly version: (known: () => Loaded<T> | undefined) => string | Promise<string>;
+  readonly version?: (known: () => Loaded<T> | undefined) => string | undefined | Promise<string>;
   readonly load: (known: () => Loaded<T> | undefined) => Loaded<T> | Promise<Loaded<T>>;
 }
 
@@ -45,8 +45,8 @@ export interface LiveOptions<T> {
    * @param before of the check before
    */
   readonly onChecked?: (error: Error | undefined, before: Error | undefined) => void;
-  /** Milliseconds between two checks. */
-  readonly pollMs: number;
+  /** Milliseconds between two checks; without it, there are those that are asked for with `refresh`, alone. */
+  readonly pollMs?: number;
   /** Longest wait between two checks while the source fails; `pollMs` when that is longer. */
   readonly longestWaitMs?: number;
   /** The value is loaded again after this long, although the version is the same: for rows changed by hand. */
@@ -98,7 +98,7 @@ export class Live<T> {
     this.options = options;
     this.current = options.initial;
     this.now = options.now ?? Date.now;
-    const { pollMs, longestWaitMs = LONGEST_WAIT_MS } = options;
+    const { pollMs = 0, longestWaitMs = LONGEST_WAIT_MS } = options;
     this.checks = new RepeatedCheck({
       check: () => this.check(),
       waitMs: () => spread(backoffMs(pollMs, Math.max(pollMs, longestWaitMs), this.failures), this.failures),
@@ -109,7 +109,7 @@ export class Live<T> {
   async start(): Promise<void> {
     await this.refresh();
     if (this.from === undefined) await this.useSnapshot();
-    this.checks.schedule();
+    if (this.options.pollMs !== undefined) this.checks.schedule();
   }
 
   /** Checks now, after a check that is under way, which may have missed a change. Never rejects. */
@@ -138,10 +138,10 @@ export class Live<T> {
     const { source, snapshot, onChecked, reloadMs = RELOAD_MS } = this.options;
     const before = this.error;
     try {
-      const version = await source.version(this.known);
+      const version = await source.version?.(this.known);
       const age = this.now() - this.loadedAt;
       const isFresh = age >= 0 && age < reloadMs; // the clock may have been set back
-      if (!isFresh || version !== this.sourceVersion) await this.load();
+      if (!isFresh || version === undefined || version !== this.sourceVersion) await this.load();
     } catch (cause) {
       this.error = cause instanceof Error ? cause : new Error(String(cause));
       this.failures++;

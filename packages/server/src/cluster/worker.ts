@@ -123,7 +123,7 @@ export class Worker {
     this.isStopping = true;
     clearInterval(this.timer);
     await this.answering.stop(isOrphan ? ORPHAN_DRAIN_MS : undefined);
-    this.releases.stop();
+    await this.releases.stop();
     this.view.putConnections(this.start.slot, 0);
     this.log.flush();
     if (!isOrphan) this.report();

@@ -37,7 +37,8 @@ import {
   removeMark,
   type Verification,
 } from "@inkling/release-store";
-import { type ReleaseEvent, Releases } from "./follow.ts";
+import type { ReleaseEvent } from "./events.ts";
+import { Releases } from "./follow.ts";
 
 let dataDir: string;
 let running: Releases | undefined;

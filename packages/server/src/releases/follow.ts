@@ -17,8 +17,6 @@ import { type FSWatcher, watch } from "node:fs";
 import { join } from "node:path";
 import type { FailedBuild, FeedReport, HeldRelease } from "@inkling/engine";
 import {
-  areMarked,
-  backoffMs,
   type ChannelReport,
   ChannelReportFile,
   checkFiles,
@@ -27,7 +25,6 @@ import {
   FeedsReportFile,
   fileStamp,
   findFiles,
-  isReleaseName,
   isRewritten,
   messageOf,
   ReleaseError,
@@ -37,42 +34,13 @@ import {
   removeMark,
   resumeMarks,
   type Stamps,
-  segmentFiles,
   stampsOf,
   suspendMarks,
   type Verification,
 } from "@inkling/release-store";
-
-export type ReleaseEvent =
-  /** @param wanted the one that should answer, where that is another */
-  | {
-      readonly type: "serving";
-      readonly name: string;
-      readonly before: string | undefined;
-      readonly wanted: string | undefined;
-    }
-  /** No sound release is left: lookups are refused. */
-  | { readonly type: "none"; readonly before: string | undefined; readonly wanted: string | undefined }
-  /** Read in full, and goes on answering. */
-  | { readonly type: "verified"; readonly name: string }
-  /** The wanted one answers: what `refused` names is in the way no more. */
-  | { readonly type: "refusal-over"; readonly name: string; readonly refused: string }
-  /** It could not be verified for now, and goes on answering. */
-  | {
-      readonly type: "unverified";
-      readonly name: string;
-      readonly reason: string;
-      readonly retry_in_ms: number;
-    }
-  | {
-      readonly type: "refused";
-      readonly name: string;
-      readonly reason: string;
-      readonly retry_in_ms?: number;
-    }
-  /** No mark could be written: the next start verifies before it answers. */
-  | { readonly type: "unmarked"; readonly name: string; readonly reason: string }
-  | { readonly type: "watch-failed"; readonly reason: string };
+import { Attempts } from "./attempts.ts";
+import type { ReleaseEvent } from "./events.ts";
+import { SoundSegments, type Verify } from "./sound-segments.ts";
 
 interface ReleasesOptions {
   readonly dataDir: string;
@@ -80,16 +48,7 @@ interface ReleasesOptions {
   readonly now: () => number;
   /** Milliseconds of a monotonic clock. */
   readonly elapsed: () => number;
-  /**
-   * Reads a release away from this process, but for files with the `known` stamps; rejects with a ReleaseError when it is
-   * not sound.
-   */
-  readonly verify: (
-    dataDir: string,
-    name: string,
-    known: Stamps,
-    signal: AbortSignal,
-  ) => Promise<Verification>;
+  readonly verify: Verify;
   readonly onEvent: (event: ReleaseEvent) => void;
   /** Does this process answer too, so that a fault of a segment can end it? */
   readonly answersHere?: boolean;
@@ -104,17 +63,7 @@ export interface Refusal {
   readonly at: number;
 }
 
-/** A try that failed: the next one is due when the files change or, where another may end differently, at a time. */
-interface Failure {
-  readonly signature: string;
-  readonly count: number;
-  /** Of the monotonic clock. */
-  readonly retryAt: number;
-}
-
 const POLL_MS = 1_000;
-const FIRST_RETRY_MS = 1_000;
-const MAX_RETRY_MS = 60_000;
 
 export class Releases {
   /** The release that answers now. */
@@ -127,6 +76,8 @@ export class Releases {
   private readonly options: ReleasesOptions;
   private readonly report: FeedsReportFile;
   private readonly channelReport: ChannelReportFile;
+  private readonly attempts: Attempts;
+  private readonly sound: SoundSegments;
   private readonly stopped = new AbortController();
   private running: Promise<void> | undefined;
   private timer: ReturnType<typeof setInterval> | undefined;
@@ -138,21 +89,12 @@ export class Releases {
   private suspected: string | undefined;
   /** Stamp of the manifest of `current`. */
   private manifestStamp = "";
-  private readonly failures = new Map<string, Failure>();
-  /** Stamps of the segments, by SHA-256, that were read in full and found sound since this process began. */
-  private readonly sound = new Map<string, string>();
-  /** The verification under way, or the last. */
-  private verifying: Promise<unknown> = Promise.resolve();
   /** Of files whose marks are suspended: see {@link ReleasesOptions.answersHere}. */
   private suspended: Stamps = {};
-  /** Segment files by release, and for which state of its manifest that holds. */
-  private readonly listed = new Map<
-    string,
-    { readonly manifest: string; readonly files: readonly string[] }
-  >();
-
   constructor(options: ReleasesOptions) {
     this.options = options;
+    this.attempts = new Attempts(options.dataDir, options.elapsed);
+    this.sound = new SoundSegments(options.dataDir, options.verify);
     this.report = new FeedsReportFile(options.dataDir);
     this.channelReport = new ChannelReportFile(options.dataDir);
   }
@@ -214,42 +156,19 @@ export class Releases {
   suspect(): void {
     this.suspected = this.current?.name;
     this.verifiedName = undefined;
-    if (this.current !== undefined) this.forgetSound(this.current.stamps);
-    if (this.suspected !== undefined) this.failures.delete(this.suspected);
+    if (this.current !== undefined) this.sound.forget(this.current.stamps);
+    if (this.suspected !== undefined) this.attempts.forget(this.suspected);
     void this.check();
   }
 
-  /**
-   * Reads of a release what was not read since this process began: a segment that several releases share once. One release
-   * at a time, for the memory that it takes.
-   * @throws ReleaseError when it is not sound
-   */
-  verify(name: string, signal?: AbortSignal): Promise<Verification> {
+  /** See {@link SoundSegments.verify}. @throws ReleaseError when the release is not sound */
+  async verify(name: string, signal?: AbortSignal): Promise<Verification> {
     const stopped = this.stopped.signal;
     const until = signal === undefined ? stopped : AbortSignal.any([signal, stopped]);
-    const verified = this.verifying.then(() => this.read(name, until));
-    this.verifying = verified.catch(() => {});
-    return verified;
-  }
-
-  private async read(name: string, signal: AbortSignal): Promise<Verification> {
-    const { dataDir, verify, onEvent } = this.options;
-    for (const [sha256, stamp] of this.sound) {
-      const isSame = fileStamp(join(dataDir, DATA_FOLDER.segmentFile(sha256))) === stamp;
-      if (!isSame) this.sound.delete(sha256);
-    }
-    const known = Object.fromEntries(this.sound);
-    const verification = await verify(dataDir, name, known, signal);
-    for (const [sha256, stamp] of Object.entries(verification.stamps)) {
-      if (known[sha256] !== stamp) this.sound.set(sha256, stamp); // the known ones may have been forgotten meanwhile
-    }
+    const verification = await this.sound.verify(name, until);
     const { unmarked } = verification;
-    if (unmarked !== undefined) onEvent({ type: "unmarked", name, reason: unmarked });
+    if (unmarked !== undefined) this.options.onEvent({ type: "unmarked", name, reason: unmarked });
     return verification;
-  }
-
-  private forgetSound(stamps: Stamps): void {
-    for (const sha256 of Object.keys(stamps)) this.sound.delete(sha256);
   }
 
   /** Why the wanted release does not answer; undefined while it does. */
@@ -276,10 +195,10 @@ export class Releases {
     for (;;) {
       const name = this.isStopped || isEnough() ? undefined : this.nextToTry();
       if (name === undefined) return this.forgetRefusal();
-      const signature = this.signatureOf(name);
+      const signature = this.attempts.signatureOf(name);
       try {
         const files = findFiles(this.options.dataDir, name);
-        if (this.current === undefined && this.isKnownSound(files)) {
+        if (this.current === undefined && this.sound.areKnown(files)) {
           this.swap(checkFiles(this.options.dataDir, name)); // a mark does not show what the manifest takes the file for
           continue;
         }
@@ -297,9 +216,9 @@ export class Releases {
   /** The wanted one; while nothing answers, those published before it; what answers, until it is verified. */
   private nextToTry(): string | undefined {
     const { wanted, current } = this;
-    if (wanted !== undefined && wanted !== current?.name && this.isDue(wanted)) return wanted;
-    if (current === undefined) return this.older().find((name) => this.isDue(name));
-    return this.isVerified || !this.isDue(current.name) ? undefined : current.name;
+    if (wanted !== undefined && wanted !== current?.name && this.attempts.isDue(wanted)) return wanted;
+    if (current === undefined) return this.older().find((name) => this.attempts.isDue(name));
+    return this.isVerified || !this.attempts.isDue(current.name) ? undefined : current.name;
   }
 
   private accept(name: string, { stamps }: Verification): void {
@@ -309,8 +228,8 @@ export class Releases {
         isPassing: true,
       });
     }
-    if (!this.isSoundHere(stamps)) return; // a process died of one of its segments meanwhile: it is read again
-    this.failures.delete(name);
+    if (!this.sound.wereReadHere(stamps)) return; // a process died of one of its segments meanwhile: it is read again
+    this.attempts.forget(name);
     if (this.current?.name === name) this.resumeMarks();
     if (this.suspected === name) this.suspected = undefined;
     this.readWanted();
@@ -327,9 +246,7 @@ export class Releases {
 
   private fail(name: string, error: unknown, signature: string): void {
     const isLasting = error instanceof ReleaseError && !error.isPassing;
-    const count = (this.failures.get(name)?.count ?? 0) + 1;
-    const waitMs = isLasting ? Number.POSITIVE_INFINITY : backoffMs(FIRST_RETRY_MS, MAX_RETRY_MS, count - 1);
-    this.failures.set(name, { signature, count, retryAt: this.options.elapsed() + waitMs });
+    const waitMs = this.attempts.failed(name, signature, isLasting);
     const reason = messageOf(error);
     const isDeadly = this.suspected === name || (error instanceof ReleaseError && error.isUnreadable);
     if (this.current?.name === name && !isLasting && !isDeadly) {
@@ -355,7 +272,7 @@ export class Releases {
     const { name, stamps } = this.current!;
     this.left = name;
     this.verifiedName = undefined;
-    this.forgetSound(stamps); // also for other releases that have them: their marks tell
+    this.sound.forget(stamps); // also for other releases that have them: their marks tell
     this.swap(this.findSound(name));
     this.refuse(name, reason, retry);
   }
@@ -363,27 +280,15 @@ export class Releases {
   private findSound(except: string): ReleaseFiles | undefined {
     const names = this.wanted === undefined ? this.older() : [this.wanted, ...this.older()];
     for (const name of names) {
-      if (name === except || !this.isDue(name)) continue;
+      if (name === except || !this.attempts.isDue(name)) continue;
       try {
         const files = findFiles(this.options.dataDir, name);
-        if (this.isKnownSound(files)) return checkFiles(this.options.dataDir, name);
+        if (this.sound.areKnown(files)) return checkFiles(this.options.dataDir, name);
       } catch {
         // settle() tries it, and reports why it is refused
       }
     }
     return undefined;
-  }
-
-  private isKnownSound({ stamps }: ReleaseFiles): boolean {
-    const { dataDir } = this.options;
-    return Object.entries(stamps).every(
-      ([sha256, stamp]) => this.sound.get(sha256) === stamp || areMarked(dataDir, { [sha256]: stamp }),
-    );
-  }
-
-  /** Was every one of these files read in full since this process began? */
-  private isSoundHere(stamps: Stamps): boolean {
-    return Object.entries(stamps).every(([sha256, stamp]) => this.sound.get(sha256) === stamp);
   }
 
   /** Those published before the wanted one, newest first; none while the folder cannot be listed, for want of descriptors. */
@@ -406,7 +311,7 @@ export class Releases {
       findFiles(options.dataDir, current.name);
     } catch (error) {
       const isPassing = error instanceof ReleaseError && error.isPassing;
-      if (!isPassing) this.fail(current.name, error, this.signatureOf(current.name));
+      if (!isPassing) this.fail(current.name, error, this.attempts.signatureOf(current.name));
       return;
     }
     this.manifestStamp = manifest;
@@ -425,7 +330,7 @@ export class Releases {
   private swap(next: ReleaseFiles | undefined): void {
     const before = this.current?.name;
     this.resumeMarks(); // verifying has removed those of unsound files
-    if (next !== undefined && this.options.answersHere === true && !this.isSoundHere(next.stamps)) {
+    if (next !== undefined && this.options.answersHere === true && !this.sound.wereReadHere(next.stamps)) {
       this.suspended = next.stamps;
       suspendMarks(this.options.dataDir, next.stamps);
     }
@@ -465,26 +370,6 @@ export class Releases {
     } catch {
       // it cannot be read for now
     }
-  }
-
-  private isDue(name: string): boolean {
-    const failure = this.failures.get(name);
-    if (failure === undefined) return true;
-    return this.options.elapsed() >= failure.retryAt || this.signatureOf(name) !== failure.signature;
-  }
-
-  /** Changes whenever trying again could end differently. */
-  private signatureOf(name: string): string {
-    const { dataDir } = this.options;
-    if (!isReleaseName(name)) return fileStamp(join(dataDir, DATA_FOLDER.current));
-    const manifest = fileStamp(join(dataDir, DATA_FOLDER.releaseFile(name)));
-    let known = this.listed.get(name);
-    if (known?.manifest !== manifest) {
-      known = { manifest, files: segmentFiles(dataDir, name) };
-      // None may mean that the manifest could not be read for now.
-      if (known.files.length > 0) this.listed.set(name, known);
-    }
-    return `${manifest} ${known.files.map(fileStamp).join(" ")}`;
   }
 
   private startWatching(): void {

@@ -49,7 +49,7 @@ export class LocalServing implements Serving {
   publish(change: Change): void {
     const { services, answering } = this;
     if (services === undefined || answering === undefined) return;
-    if (change === "release") this.releases.follow(releaseMessage(services.releases));
+    if (change === "release") void this.releases.follow(releaseMessage(services.releases));
     if (change !== "keys") return;
     const { keys, usage } = services;
     answering.replaceCells(this.memory.cells, keys.current.cells);
@@ -77,11 +77,11 @@ export class LocalServing implements Serving {
   async stop(): Promise<void> {
     await this.answering?.handOver(true);
     await this.answering?.stop();
-    this.releases.stop();
+    await this.releases.stop();
   }
 
   async kill(): Promise<void> {
-    this.releases.stop();
+    await this.releases.stop();
     await this.answering?.kill();
   }
 }

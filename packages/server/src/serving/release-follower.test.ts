@@ -30,7 +30,7 @@ function publish(day: number, sha256?: string): string {
   return releaseName(release);
 }
 
-test("it waits for a release whose files were verified, and is ready when there is none to wait for", () => {
+test("it waits for a release whose files were verified, and is ready when there is none to wait for", async () => {
   const failed: unknown[][] = [];
   let settled = 0;
   const follower = new ReleaseFollower(
@@ -50,32 +50,32 @@ test("it waits for a release whose files were verified, and is ready when there 
   const sha256 = "a".repeat(64);
   const [empty, other] = [publish(1), publish(2, sha256)];
 
-  sendRelease(other, { [sha256]: "of another file" });
-  sendRelease(other, { [sha256]: "of another file" });
+  await sendRelease(other, { [sha256]: "of another file" });
+  await sendRelease(other, { [sha256]: "of another file" });
   expect([follower.isReady, follower.current, settled]).toEqual([false, undefined, 0]);
   expect(failed.map(([name, , isFirst]) => [name, isFirst])).toEqual([
     [other, true],
     [other, false],
   ]);
   expect(failed[0]![1]).toContain("changed since it was verified");
-  sendRelease(other, findFiles(dataDir, other).stamps);
+  await sendRelease(other, findFiles(dataDir, other).stamps);
   expect(failed[2]![1]).toContain("not an Inkling segment"); // the stamps are right
 
-  sendRelease(undefined, undefined);
+  await sendRelease(undefined, undefined);
   expect([follower.isReady, settled]).toEqual([true, 1]); // a worker that waited answers 503 now, as all do
-  sendRelease(empty, {});
+  await sendRelease(empty, {});
   expect([follower.isReady, follower.current?.name, settled]).toEqual([true, empty, 2]);
-  sendRelease(other, { [sha256]: "of another file" });
+  await sendRelease(other, { [sha256]: "of another file" });
   expect([follower.isReady, follower.current?.name]).toEqual([true, empty]);
-  sendRelease(other, { [sha256]: "of another file" }, empty);
+  await sendRelease(other, { [sha256]: "of another file" }, empty);
   expect(follower.current).toBeUndefined(); // the primary has found it unsound
-  sendRelease(empty, {});
+  await sendRelease(empty, {});
   const opened = follower.current;
-  sendRelease(empty, {});
+  await sendRelease(empty, {});
   expect(follower.current).toBe(opened!);
-  sendRelease(empty, { [sha256]: "repaired" });
+  await sendRelease(empty, { [sha256]: "repaired" });
   expect(follower.current).not.toBe(opened!);
-  sendRelease(undefined, undefined);
+  await sendRelease(undefined, undefined);
   expect([follower.isReady, follower.current, settled]).toEqual([true, undefined, 6]);
-  follower.stop();
+  await follower.stop();
 });

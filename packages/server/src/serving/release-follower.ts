@@ -9,6 +9,7 @@ import {
   type ChannelReport,
   ChannelReportFile,
   FeedsReportFile,
+  Live,
   messageOf,
   openRelease,
   type Stamps,
@@ -45,34 +46,58 @@ type OnFailed = (name: string, reason: string, isFirst: boolean) => void;
 export class ReleaseFollower {
   /** The release in use. Read it once for each request. */
   current: LoadedRelease | undefined;
-  private readonly dataDir: string;
-  private readonly onFailed: OnFailed;
-  private readonly onSettled: () => void;
   private readonly report: FeedsReportFile;
   private readonly channelReport: ChannelReportFile;
   private message: Omit<ReleaseMessage, "type"> | undefined;
-  /** Of the files of `current`. */
-  private stamps: ReleaseMessage["stamps"];
-  private timer: ReturnType<typeof setTimeout> | undefined;
+  private readonly live: Live<LoadedRelease | undefined>;
   /** The release whose failure was reported. */
   private failed: string | undefined;
 
-  /** @param onSettled called with each message that is followed: what the primary names is in use */
+  /** @param onSettled called when what the primary names is in use */
   constructor(dataDir: string, onFailed: OnFailed, onSettled = () => {}) {
-    this.dataDir = dataDir;
-    this.onFailed = onFailed;
-    this.onSettled = onSettled;
     this.report = new FeedsReportFile(dataDir);
     this.channelReport = new ChannelReportFile(dataDir);
+    this.live = new Live<LoadedRelease | undefined>({
+      initial: undefined,
+      source: {
+        // One that was given up because the primary had left it is opened again when the primary names it again.
+        version: () => (this.current?.name === this.message?.name ? versionOf(this.message) : undefined),
+        load: () => {
+          const { name, stamps } = this.message ?? {};
+          const value = name === undefined ? undefined : openRelease(dataDir, name, stamps);
+          return { version: versionOf(this.message), value };
+        },
+      },
+      onApplied: (release) => {
+        this.current = release;
+      },
+      onChecked: (error) => {
+        const { name } = this.message ?? {};
+        if (error === undefined || name === undefined) {
+          this.failed = undefined;
+          onSettled();
+          return;
+        }
+        if (this.current?.name === this.left) this.current = undefined;
+        const isFirst = this.failed !== name;
+        this.failed = name;
+        onFailed(name, messageOf(error), isFirst);
+      },
+      pollMs: RETRY_MS,
+      longestWaitMs: RETRY_MS,
+      reloadMs: Number.POSITIVE_INFINITY,
+    });
   }
 
-  follow(message: ReleaseMessage): void {
+  /** Resolves when it was opened, or could not be; then it is tried again each second. */
+  async follow(message: ReleaseMessage): Promise<void> {
+    const isFirst = this.message === undefined;
     this.message = message;
-    this.open();
+    await (isFirst ? this.live.start() : this.live.refresh());
   }
 
-  stop(): void {
-    clearTimeout(this.timer);
+  stop(): Promise<void> {
+    return this.live.stop();
   }
 
   /** Can requests be answered as they are elsewhere: from a release, or because there is none? */
@@ -116,24 +141,8 @@ export class ReleaseFollower {
   get since(): EpochMs | undefined {
     return this.message?.since;
   }
-
-  private open(): void {
-    clearTimeout(this.timer);
-    const { name, stamps } = this.message ?? {};
-    if (name !== this.current?.name || !Bun.deepEquals(stamps, this.stamps)) {
-      try {
-        this.current = name === undefined ? undefined : openRelease(this.dataDir, name, stamps);
-        this.stamps = stamps;
-      } catch (error) {
-        if (this.current?.name === this.left) this.current = undefined;
-        this.timer = setTimeout(() => this.open(), RETRY_MS);
-        const isFirst = this.failed !== name;
-        this.failed = name;
-        this.onFailed(name!, messageOf(error), isFirst); // only one with a name is opened
-        return;
-      }
-    }
-    this.failed = undefined;
-    this.onSettled();
-  }
 }
+
+/** Changes when another release is to be opened, or other files of the same one. */
+const versionOf = (message: Pick<ReleaseMessage, "name" | "stamps"> | undefined) =>
+  JSON.stringify([message?.name, message?.stamps]);
