@@ -226,27 +226,6 @@ linux("workers", () => {
     await until(async () => (await server.status()) === 200);
   });
 
-  test("that are asked to end lose no connection of their queue", async () => {
-    const server = await start();
-    let ended = false;
-    const seen = { done: 0, lost: 0 };
-    const client = async () => {
-      while (!ended) seen[(await exchange(server.port)) ? "done" : "lost"]++;
-    };
-    const clients = Array.from({ length: 12 }, client);
-    for (let n = 1; n <= share(12, 3); n++) {
-      await until(async () => (await server.metric("inkling_workers", 'state="serving"')) === 2);
-      const before = seen.done;
-      await until(() => seen.done > before + 500);
-      signal(childrenOf(server.child.pid)[n % 2]!, "SIGTERM");
-      await until(() => server.events("worker-ended").length === n);
-    }
-    ended = true;
-    await Promise.all(clients);
-    expect(seen.lost).toBe(0);
-    expect(seen.done).toBeGreaterThan(1_000);
-  });
-
   test("are not ready while the primary is frozen, and end in the long run", async () => {
     const server = await start();
     const workers = childrenOf(server.child.pid);

@@ -30,6 +30,8 @@ export class Lines {
   private chunk: Buffer = NOTHING;
   private at = 0;
   private kept: Buffer | undefined;
+  /** Is there the beginning of a line that the next chunk continues? */
+  private isInLine = false;
   private keptLength = 0;
   private isKeptTooLong = false;
   private isComplete = false;
@@ -47,7 +49,7 @@ export class Lines {
 
   /** Is there no line left, nor any to come? */
   get isAtEnd(): boolean {
-    return this.isComplete && this.at >= this.chunk.length && this.keptLength === 0;
+    return this.isComplete && this.at >= this.chunk.length && !this.isInLine;
   }
 
   /** Finds the next line; false when there is none yet. */
@@ -58,18 +60,18 @@ export class Lines {
   }
 
   private find(): boolean {
-    if (this.keptLength === 0) this.skipBlank();
+    if (!this.isInLine) this.skipBlank();
     const { chunk, at } = this;
     const newline = at < chunk.length ? chunk.indexOf(NEWLINE, at) : -1;
     if (newline < 0) {
       this.keep(at, chunk.length);
       this.at = chunk.length;
-      if (!this.isComplete || this.keptLength === 0) return false;
+      if (!this.isComplete || !this.isInLine) return false;
       this.showKept();
       return true;
     }
     this.at = newline + 1;
-    if (this.keptLength > 0) {
+    if (this.isInLine) {
       this.keep(at, newline);
       this.showKept();
     } else {
@@ -87,10 +89,10 @@ export class Lines {
   private keep(start: number, end: number): void {
     const length = end - start;
     if (length === 0) return;
+    this.isInLine = true;
     this.isKeptTooLong ||= this.keptLength + length > MAX_LINE_BYTES;
     if (this.isKeptTooLong) {
       this.uselessBytes += length;
-      this.keptLength = 1; // not zero: there is a line
       return;
     }
     this.makeRoom(this.keptLength + length);
@@ -112,6 +114,7 @@ export class Lines {
     this.start = 0;
     this.end = this.isKeptTooLong ? 0 : this.keptLength;
     this.isTooLong = this.isKeptTooLong;
+    this.isInLine = false;
     this.keptLength = 0;
     this.isKeptTooLong = false;
   }

@@ -105,15 +105,15 @@ export class Worker {
       case "drain":
         return this.answering.drain();
       case "stop":
-        return this.retire(true);
+        return this.retire();
     }
   }
 
-  /** Turns new connections away, answers those in the queue, then ends. @param isLast the whole server stops */
-  async retire(isLast = false): Promise<void> {
+  /** Answers what waits in the queue and what is under way, then ends. */
+  async retire(): Promise<void> {
     if (this.isRetiring) return;
     this.isRetiring = true;
-    await this.answering.handOver(isLast);
+    await this.answering.acceptLast();
     await this.stop();
   }
 

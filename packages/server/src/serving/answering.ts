@@ -9,7 +9,6 @@ import { BatchMemory } from "../batch/memory.ts";
 import { ConnectionLimit, type ConnectionLimitOptions } from "../http/connections.ts";
 import { drained, listen } from "../http/listener.ts";
 import { requestIds } from "../http/request-id.ts";
-import { QUEUE_MS, TURN_AWAY_MS, turnAway } from "../http/turn-away.ts";
 import type { KeyId } from "../keys/key.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import type { CellIndex, LimitCells } from "../limits/cells.ts";
@@ -28,6 +27,9 @@ import { loadOnce } from "./load-once.ts";
 import { networksOf } from "./options.ts";
 
 type WorkerSettings = SettingsOf<"worker">;
+
+/** Enough to accept the connections in the queue of a listener: closing it resets those that are left there. */
+const QUEUE_MS = 20;
 
 /** What it answers from: of this process, or kept up to date by messages. */
 interface AnsweringParts extends Pick<AppOptions, "mode" | "version"> {
@@ -151,17 +153,10 @@ export class Answering {
     this.app = this.makeApp();
   }
 
-  /**
-   * Turns new connections away, to the other workers if there are any. Those in the queue are accepted, and each answer
-   * ends its connection. Resolves when the listener may be closed.
-   * @param isLast no other worker takes over: the whole server stops
-   */
-  async handOver(isLast = false): Promise<void> {
-    const { server } = this;
-    const waitMs = isLast && this.settings.drainSeconds === 0 ? QUEUE_MS : TURN_AWAY_MS;
+  /** Accepts the connections that wait in the queue; each answer ends its connection. Then the listener may be closed. */
+  async acceptLast(): Promise<void> {
     this.endsConnections = true;
-    if (server === undefined || !turnAway(server.port!)) return;
-    await Bun.sleep(waitMs);
+    await Bun.sleep(QUEUE_MS);
   }
 
   /** Finishes requests under way. @param finishMs longest wait for them */

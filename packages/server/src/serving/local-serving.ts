@@ -75,7 +75,7 @@ export class LocalServing implements Serving {
   }
 
   async stop(): Promise<void> {
-    await this.answering?.handOver(true);
+    await this.answering?.acceptLast();
     await this.answering?.stop();
     await this.releases.stop();
   }
