@@ -260,21 +260,6 @@ linux("workers", () => {
   });
 });
 
-/** One request on a connection of its own. @returns whether there was an answer */
-function exchange(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    let text = "";
-    const socket = connect(port, "127.0.0.1", () =>
-      socket.write("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"),
-    );
-    socket.on("data", (chunk) => {
-      text += chunk;
-    });
-    socket.on("error", () => {});
-    socket.on("close", () => resolve(text.startsWith("HTTP/1.1 200")));
-  });
-}
-
 linux("a stop", () => {
   test("ends the server in order while a call into a file system hangs", async () => {
     const temp = temporaryFolder();

@@ -1,4 +1,4 @@
-// The feed table holds together: unique ids, a fixture, a line of documentation and limits for each row.
+// The feed table holds together: unique ids, a fixture and limits for each row.
 
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -11,7 +11,6 @@ import { asksForAgreement, FEEDS, NO_LICENCE, PLACE_PREFERENCE } from "./feeds.t
 
 const PACKAGE = join(import.meta.dir, "../..");
 const FIXTURES = readdirSync(join(PACKAGE, "fixtures/feeds"));
-const DOCS = readFileSync(join(PACKAGE, "../../docs/feeds.md"), "utf8");
 /** Their publishers have no lasting address for them. */
 const MIRROR_ONLY = ["microsoft-geofeed"];
 const NETWORK_SETS = new Set(["is_abuser", "is_proxy", "is_tor_exit", "guard", "hosting"]);
@@ -40,16 +39,6 @@ test("every source of geolocation has its place in the order of preference", () 
 describe("each feed", () => {
   test.each(rows)("%s has a sample in fixtures/feeds", (id) => {
     expect(FIXTURES.filter((name) => name.startsWith(`${id}.`))).not.toEqual([]);
-  });
-  test.each(rows)("%s has a row in docs/feeds.md that agrees with the table", (id, feed) => {
-    const line = DOCS.split("\n").find((text) => text.startsWith(`| \`${id}\` |`));
-    expect(line).toBeDefined();
-    expect(line).toContain(`| ${feed.sets} |`);
-    expect(line).toContain(
-      `| ${feed.entries.least.toLocaleString("en")} to ${feed.entries.most.toLocaleString("en")}`,
-    );
-    for (const url of feed.urls(inAugust)) expect(DOCS).toContain(url);
-    if (feed.seed) expect(line).toContain(feed.seed.package);
   });
   test.each(rows)("%s has a source, and a format that fits what it sets", (_id, feed) => {
     for (const url of feed.urls(inAugust)) expect(url).toStartWith("https://");
@@ -150,21 +139,15 @@ describe("feeds that are off by default", () => {
       if (needsKey) expect(budgetPerDay).toBeLessThanOrEqual(30);
     },
   );
-  test.each(optInFeeds)(
-    "%s: terms and docs match its licence; agreement is needed without one",
-    (id, feed) => {
-      const states = feed.licence !== NO_LICENCE;
-      if (!states)
-        expect([feed.optIn!.terms, asksForAgreement(feed)]).toEqual([
-          expect.stringContaining("no licence"),
-          true,
-        ]);
-      if (!states) expect(feed.optIn!.terms).not.toMatch(/free to use/i);
-      const row = DOCS.split("\n").find((text) => text.startsWith(`| \`${id}\` | ${feed.sets} |`))!;
-      expect(row.includes("| none stated |")).toBe(!states);
-      expect(row.includes("no licence")).toBe(!states || feed.optIn!.why === "licence");
-    },
-  );
+  test.each(optInFeeds)("%s: its terms match its licence; agreement is needed without one", (_id, feed) => {
+    const states = feed.licence !== NO_LICENCE;
+    if (!states)
+      expect([feed.optIn!.terms, asksForAgreement(feed)]).toEqual([
+        expect.stringContaining("no licence"),
+        true,
+      ]);
+    if (!states) expect(feed.optIn!.terms).not.toMatch(/free to use/i);
+  });
   test("MaxMind's feeds together stay within the 30 downloads of an account", () => {
     const shared = optInFeeds.filter(([, { optIn }]) => optIn!.credentials?.includes("maxmindLicenseKey"));
     expect(shared.length).toBe(3);

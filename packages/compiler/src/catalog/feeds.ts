@@ -1,6 +1,6 @@
 // feeds.ts: the feed table: every feed that is on by default, guards, then those that are off until enabled.
 //
-// To add a feed: a row in its table, a sample in fixtures/feeds, a line in docs/feeds.md (feeds.test.ts checks all).
+// To add a feed: a row in its table, a sample in fixtures/feeds (feeds.test.ts checks both), then `npm run generate`.
 // src  docs/feeds.md has the source of each fact; `entries` are about a third to ten times of what a feed held in August
 //      2026 (its seed included), so that a nearly empty or unrelated file is refused
 

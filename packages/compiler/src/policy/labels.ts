@@ -1,10 +1,11 @@
-// labels.ts: what each label means for the answer, and the weight of each list: the policy's one table.
+// labels.ts: what each label means for the answer, and the weight of each list.
 //
 // A flag is set when the lists that name an address for it weigh QUORUM together (reputation.ts has the exceptions).
 // docs/policy.md gives the reasons, and a test keeps it and these tables alike.
 
 import type { Space } from "@inkling/engine";
 import type { Flag, Label } from "../catalog/claims.ts";
+import { FEEDS } from "../catalog/feeds.ts";
 import { IS_ABUSER, IS_PROXY } from "./flags.ts";
 
 /** Which flag a label sets is a row of the contract (LABEL_ROWS). */
@@ -57,48 +58,7 @@ export const QUORUM = 2;
 /** 2: sets a flag alone. 1: needs another list that does not copy it. */
 export type ListWeight = 1 | 2;
 
-/** Of a list that is not in the table. A test requires a row for each feed. */
-export const UNKNOWN_LIST: ListWeight = 2;
+const NOISY = new Set(FEEDS.filter(({ optIn }) => optIn?.why === "noisy").map(({ id }) => id));
 
-/** Feed -> its weight, for each flag that it sets. */
-export const LIST_WEIGHTS: Readonly<Record<string, ListWeight>> = {
-  // On by default: each lists one thing, from its own observation.
-  "tor-bulk-exits": 2,
-  "tor-onionoo": 2,
-  "tor-exit-networks": 2,
-  "x4bnet-vpn-v4": 2,
-  "x4bnet-vpn-v6": 2,
-  "vpn-systems": 2,
-  // An operator answers its own programs.
-  "cyberghost-servers": 2,
-  "expressvpn-servers": 2,
-  "mullvad-servers": 2,
-  "nordvpn-servers": 2,
-  "pia-servers": 2,
-  "protonvpn-servers": 2,
-  "surfshark-servers": 2,
-  "monosans-proxies": 2,
-  "ipsum-3": 2, // has counted three lists itself
-  "spamhaus-drop-v4": 2,
-  "spamhaus-drop-v6": 2,
-  "feodo-recommended": 2,
-  // Off by default: the operator who enables one trusts it.
-  "geoip2-anonymous-ip": 2,
-  "ip2proxy-lite": 2,
-  abuseipdb: 2, // requested with confidence 100 only
-  "blocklist-de": 2,
-  "cins-army": 2,
-  greensnow: 2,
-  "et-compromised": 2,
-  dshield: 2,
-  "firehol-level1": 2,
-  "firehol-level2": 2,
-  "stopforumspam-1d": 2,
-  // Noisy: collected from anywhere, untested.
-  "thespeedx-proxies": 1,
-  "socks-proxy-1d": 1,
-};
-
-export function weightOfList(feed: string): ListWeight {
-  return LIST_WEIGHTS[feed] ?? UNKNOWN_LIST;
-}
+/** A list states what it observed, or the operator enabled it; only a noisy one needs another list. */
+export const weightOfList = (feed: string): ListWeight => (NOISY.has(feed) ? 1 : 2);

@@ -1,0 +1,114 @@
+// feed-tables.ts: generates the tables of feeds in docs/feeds.md and docs/policy.md from the feed table of the compiler.
+
+import { flagOfLabel } from "@inkling/contract";
+import type { GuardKind, Label } from "../../packages/compiler/src/catalog/claims.ts";
+import type { Feed, OptIn } from "../../packages/compiler/src/catalog/feed.ts";
+import { FEEDS, NO_LICENCE } from "../../packages/compiler/src/catalog/feeds.ts";
+import { LABELS, weightOfList } from "../../packages/compiler/src/policy/labels.ts";
+import { type GeneratedSection, markdownTable } from "./generated.ts";
+
+/** Addresses of monthly files have a month in them. */
+const IN_AUGUST = new Date("2026-08-22T00:00:00Z");
+const WHY: Readonly<Record<OptIn["why"], string>> = {
+  key: "needs a key",
+  licence: "no licence",
+  "non-commercial": "non-commercial",
+  noisy: "noisy",
+};
+
+const code = (text: string) => `\`${text}\``;
+const isDefault = ({ optIn }: Feed) => optIn === undefined;
+
+const HOURS: Readonly<Record<number, string>> = {
+  1: "hour",
+  24: "day",
+  168: "week",
+  720: "month",
+  4368: "half year",
+};
+const every = (hours: number) => HOURS[hours] ?? (hours % 24 === 0 ? `${hours / 24} days` : `${hours} hours`);
+const until = (hours: number) =>
+  hours === Number.POSITIVE_INFINITY ? "never" : hours % 24 === 0 ? `${hours / 24} days` : `${hours} hours`;
+const count = (entries: number) => entries.toLocaleString("en");
+
+function publisher({ title, homepage, urls }: Feed): string {
+  const url = urls(IN_AUGUST)[0] ?? homepage;
+  return url.startsWith("https:") ? `[${title}](${url})` : title;
+}
+
+function standIn({ own, ownFormat, seed }: Feed): string {
+  if (own !== undefined) return ownFormat === undefined ? "own" : "own, until fetched";
+  if (seed === undefined) return "";
+  const month = new Date(seed.published).toLocaleString("en", {
+    month: "long",
+    year: "numeric",
+    timeZone: "UTC",
+  });
+  return [code(seed.package), month, ...(seed.licence === undefined ? [] : [seed.licence])].join(", ");
+}
+
+function whyOff({ licence, optIn }: Feed): string {
+  const reasons = [licence === NO_LICENCE ? WHY.licence : "", optIn === undefined ? "" : WHY[optIn.why]];
+  return [...new Set(reasons.filter(Boolean))].join(", ");
+}
+
+const cells = (feed: Feed) => [
+  code(feed.id),
+  feed.sets,
+  publisher(feed),
+  feed.licence,
+  every(feed.cadenceHours),
+  `${count(feed.entries.least)} to ${count(feed.entries.most)}`,
+];
+const HEAD = ["id", "sets", "publisher", "licence", "every", "size"];
+
+function weighed({ id, label, lineage = [], age }: Feed): string[] {
+  const flag = flagOfLabel(label as Label);
+  return [
+    code(id),
+    code(label!),
+    flag === undefined ? "" : code(flag),
+    flag === undefined ? "" : String(weightOfList(id)),
+    lineage.map(code).join(", "),
+    until(age.dropHours),
+  ];
+}
+
+export function feedTables(): readonly GeneratedSection[] {
+  const [on, off] = [FEEDS.filter(isDefault), FEEDS.filter((feed) => !isDefault(feed))];
+  const guards = Map.groupBy(
+    FEEDS.filter(({ sets }) => sets === "guard"),
+    ({ label }) => label as GuardKind,
+  );
+  const lists = FEEDS.filter(({ label }) => label !== undefined && Object.hasOwn(LABELS, label));
+  const feeds = (section: string, content: string) => ({ path: "docs/feeds.md", section, content });
+  const policy = (section: string, content: string) => ({ path: "docs/policy.md", section, content });
+  return [
+    feeds("counts", `There are ${on.length} default feeds and ${off.length} optional ones.`),
+    feeds(
+      "default feeds",
+      markdownTable(
+        [...HEAD, "seed or own file"],
+        on.map((feed) => [...cells(feed), standIn(feed)]),
+      ),
+    ),
+    feeds(
+      "optional feeds",
+      markdownTable(
+        [...HEAD, "why it is off"],
+        off.map((feed) => [...cells(feed), whyOff(feed)]),
+      ),
+    ),
+    policy(
+      "lists",
+      markdownTable(["feed", "label", "sets", "weight", "copies", "dropped after"], lists.map(weighed)),
+    ),
+    policy(
+      "guards",
+      markdownTable(
+        ["kind", "feeds"],
+        Array.from(guards, ([kind, feeds]) => [code(kind), feeds.map(({ id }) => code(id)).join(", ")]),
+      ),
+    ),
+  ];
+}
