@@ -1,7 +1,7 @@
 // feed-tables.ts: generates the tables of feeds in docs/feeds.md and docs/policy.md from the feed table of the compiler.
 
 import { flagOfLabel } from "@inkling/contract";
-import type { GuardKind, Label } from "../../packages/compiler/src/catalog/claims.ts";
+import type { Label } from "../../packages/compiler/src/catalog/claims.ts";
 import type { Feed, OptIn } from "../../packages/compiler/src/catalog/feed.ts";
 import { FEEDS, NO_LICENCE } from "../../packages/compiler/src/catalog/feeds.ts";
 import { LABELS, weightOfList } from "../../packages/compiler/src/policy/labels.ts";
@@ -76,10 +76,10 @@ function weighed({ id, label, lineage = [], age }: Feed): string[] {
 
 export function feedTables(): readonly GeneratedSection[] {
   const [on, off] = [FEEDS.filter(isDefault), FEEDS.filter((feed) => !isDefault(feed))];
-  const guards = Map.groupBy(
-    FEEDS.filter(({ sets }) => sets === "guard"),
-    ({ label }) => label as GuardKind,
-  );
+  const guards = new Map<string, string[]>();
+  for (const { id, sets, label = "" } of FEEDS) {
+    if (sets === "guard") guards.set(label, [...(guards.get(label) ?? []), code(id)]);
+  }
   const lists = FEEDS.filter(({ label }) => label !== undefined && Object.hasOwn(LABELS, label));
   const feeds = (section: string, content: string) => ({ path: "docs/feeds.md", section, content });
   const policy = (section: string, content: string) => ({ path: "docs/policy.md", section, content });
@@ -107,7 +107,7 @@ export function feedTables(): readonly GeneratedSection[] {
       "guards",
       markdownTable(
         ["kind", "feeds"],
-        Array.from(guards, ([kind, feeds]) => [code(kind), feeds.map(({ id }) => code(id)).join(", ")]),
+        Array.from(guards, ([kind, ids]) => [code(kind), ids.join(", ")]),
       ),
     ),
   ];
