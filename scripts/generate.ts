@@ -11,6 +11,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { answerTables } from "./generators/answer-tables.ts";
 import { clientAnswers } from "./generators/client-answers.ts";
+import { evidenceExamples } from "./generators/evidence-examples.ts";
 import { feedTables } from "./generators/feed-tables.ts";
 import type { Generated, Generator } from "./generators/generated.ts";
 import { logEventTables } from "./generators/log-event-tables.ts";
@@ -26,6 +27,7 @@ const ROOT = join(import.meta.dirname, "..");
 const GENERATORS: readonly Generator[] = [
   answerTables,
   clientAnswers,
+  evidenceExamples,
   feedTables,
   operations,
   logEventTables,

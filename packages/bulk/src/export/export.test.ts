@@ -333,7 +333,7 @@ test("a flag without data is omitted, and the file names it", async () => {
   }
   const note = ["--note", "ours", "--data-dir", own];
   await inkling("override", "add", "81.2.69.7", "--flag", "is_abuser=true", ...note);
-  expect(await text("csv", ...reputation)).toContain("\n81.2.69.7/32,true,true,\n");
+  expect(await text("csv", ...reputation)).toContain("\n81.2.69.7/32,true,true,");
 });
 
 describe("bad input gets", () => {

@@ -3,6 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { REPUTATION_FLAGS } from "@inkling/contract";
 import { FEED_SETS } from "@inkling/engine";
 import { isDomainFormat, isNetworkFormat, parseDomains, parseNetworks } from "../parse/index.ts";
 import { requireEntries } from "../validate/gates.ts";
@@ -13,7 +14,7 @@ const PACKAGE = join(import.meta.dir, "../..");
 const FIXTURES = readdirSync(join(PACKAGE, "fixtures/feeds"));
 /** Their publishers have no lasting address for them. */
 const MIRROR_ONLY = ["microsoft-geofeed"];
-const NETWORK_SETS = new Set(["is_abuser", "is_proxy", "is_tor_exit", "guard", "hosting"]);
+const NETWORK_SETS = new Set<string>([...REPUTATION_FLAGS, "guard", "hosting"]);
 const DOMAIN_SETS = new Set(["disposable", "free", "popular", "shared"]);
 const rows = FEEDS.map((feed) => [feed.id, feed] as const);
 const seeded = rows.filter(([, feed]) => feed.seed !== undefined);

@@ -10,7 +10,7 @@ import { expectPoint, GUARDS, labelOf, networks, PACKAGE } from "../../test/poli
 import type { GuardKind, NetworkClaims, NetworkSubject } from "../catalog/claims.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { GUARD_FEEDS } from "../catalog/guard-feeds.ts";
-import { ALL_FLAGS, IS_ABUSER, IS_PROXY, IS_TOR_EXIT } from "./flags.ts";
+import { IS_ABUSER, IS_PROXY, IS_TOR_EXIT } from "./flags.ts";
 import {
   evidenceAt,
   evidenceOracle,
@@ -22,6 +22,9 @@ import {
   widthOf,
 } from "./oracle.testing.ts";
 import { judgeNetworks } from "./reputation.ts";
+
+/** The flags that the lists of these tests claim. */
+const CLAIMED = IS_ABUSER | IS_PROXY | IS_TOR_EXIT;
 
 const YIELDS = "is_tor_exit stays: a Tor list names this very address, and this network is wide";
 
@@ -106,7 +109,7 @@ describe("judgeNetworks", () => {
         "20.0.0.3": IS_PROXY,
         "20.0.0.4": IS_ABUSER | IS_TOR_EXIT,
         "20.0.0.5": IS_TOR_EXIT,
-        "20.0.0.6": ALL_FLAGS,
+        "20.0.0.6": CLAIMED,
         "20.0.1.0": 0,
       },
     },
@@ -195,7 +198,7 @@ describe("judgeNetworks", () => {
         claim("c", "is_tor_exit", "20.0.0.0/24"),
         guard(kind, "20.0.0.9"),
       ],
-      expected: { "20.0.0.8": ALL_FLAGS, "20.0.0.9": left, "20.0.0.10": ALL_FLAGS },
+      expected: { "20.0.0.8": CLAIMED, "20.0.0.9": left, "20.0.0.10": CLAIMED },
     })),
     {
       name: "all lists name all addresses: resolvers, crawlers keep nothing; Gmail and Cloudflare are no abusers",
@@ -219,7 +222,7 @@ describe("judgeNetworks", () => {
         "157.55.39.1": 0,
         "104.16.0.1": IS_PROXY | IS_TOR_EXIT,
         "209.85.128.1": IS_TOR_EXIT,
-        "8.8.8.9": ALL_FLAGS,
+        "8.8.8.9": CLAIMED,
       },
     },
   ];

@@ -146,22 +146,6 @@ describe("sandbox evidence", () => {
   });
 });
 
-describe("docs/evidence.md", () => {
-  test("shows what the sandbox answers", async () => {
-    const docs = await Bun.file(join(import.meta.dir, "../../../../docs/evidence.md")).text();
-    const shown = [...docs.matchAll(/```\nGET (\S+)\?include=evidence\n```\n\n```json\n(.*?)```/gs)];
-    expect(shown).toHaveLength(3);
-    for (const [, path, json] of shown) {
-      const [lookup, value] = path!.split("/").slice(-2) as ["geolocate" | "reputation" | "email", string];
-      const outcome =
-        lookup === "email"
-          ? sandboxEmail(value, true)
-          : sandboxAddress(lookup, address(value), INCLUDE.evidence);
-      expect(bodyOrCode(outcome)).toEqual(JSON.parse(json!));
-    }
-  });
-});
-
 interface Entry {
   readonly label: string;
   readonly effect: string;

@@ -1,0 +1,36 @@
+// evidence-examples.ts: generates the examples of docs/evidence.md, which are the sandbox's answers.
+
+import { INCLUDE, parseIp, unwrapIpv4 } from "@inkling/engine";
+import { sandboxAddress, sandboxEmail } from "../../packages/server/src/lookup/sandbox.ts";
+import type { GeneratedSection } from "./generated.ts";
+
+const EXAMPLES = [
+  { lookup: "reputation", path: "/v1/ip-intel/reputation/192.0.2.8" },
+  { lookup: "geolocate", path: "/v1/ip-intel/geolocate/2001:db8::1" },
+  { lookup: "email", path: "/v1/user-intel/email/jane@relay.example" },
+] as const;
+
+const LINE = 110;
+
+/** JSON whose innermost lists and objects are on one line each, where they fit. */
+const print = (value: unknown) =>
+  JSON.stringify(value, null, 2)
+    .replace(/\[\s+("[^{}[\]]*")\s+\]/g, (_, texts: string) => `[${texts.replace(/\s+/g, " ")}]`)
+    .replace(/\{\s+([^{}[\]]*?)\s+\}/g, (whole, members: string) => {
+      const line = `{ ${members.replace(/\s+/g, " ")} }`;
+      return line.length <= LINE ? line : whole;
+    });
+
+export function evidenceExamples(): readonly GeneratedSection[] {
+  return EXAMPLES.map(({ lookup, path }) => {
+    const value = path.split("/").at(-1)!;
+    const address = parseIp(value);
+    if (address !== undefined) unwrapIpv4(address);
+    const answer =
+      lookup === "email" ? sandboxEmail(value, true) : sandboxAddress(lookup, address!, INCLUDE.evidence);
+    if (!(answer instanceof Uint8Array)) throw new Error(`the sandbox answers ${path} with ${answer.code}`);
+    const json = print(JSON.parse(new TextDecoder().decode(answer)));
+    const content = `\`\`\`\nGET ${path}?include=evidence\n\`\`\`\n\n\`\`\`json\n${json}\n\`\`\``;
+    return { path: "docs/evidence.md", section: `${lookup} example`, content };
+  });
+}
