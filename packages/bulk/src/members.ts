@@ -42,7 +42,7 @@ const FIRST: Readonly<Record<Table, readonly string[]>> = {
     "location.longitude",
   ],
   reputation: [],
-  network: ["asn", "organization", "kind", "shared", "services"],
+  network: ["asn", "organization", "kind", "shared", "services", "operator"],
   email: [],
 };
 

@@ -148,6 +148,8 @@ export interface Network {
   readonly shared: boolean;
   /** What operators publish about it. New ones may come. */
   readonly services: readonly Open<"cdn" | "crawler" | "mail_sender" | "monitor" | "relay" | "resolver" | "webhook_sender">[];
+  /** Who publishes that its service runs there: openai, google. */
+  readonly operator?: string;
 }
 
 /** What `network: true` adds to an answer about an address; null where the server has no such data. */

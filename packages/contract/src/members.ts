@@ -190,6 +190,11 @@ export const NETWORK = {
       description: "What operators publish about it. New ones may come.",
       docs: "what operators publish: `cdn`, `crawler`, `mail_sender`, `monitor`, `relay`, `resolver`, `webhook_sender`; more may come",
     },
+    operator: {
+      ...TEXT,
+      description: "Who publishes that its service runs there: openai, google",
+      docs: "who publishes that its service runs there: `openai`, `google`, `uptimerobot`; omitted where no operator does",
+    },
   },
 } as const satisfies Shape;
 

@@ -163,6 +163,8 @@ class Network:
     asn: Optional[int] = None
     # Of that system
     organization: Optional[str] = None
+    # Who publishes that its service runs there: openai, google
+    operator: Optional[str] = None
 
     @classmethod
     def read(cls, it: Any) -> "Network":
@@ -173,6 +175,7 @@ class Network:
             services=tuple(it["services"]),
             asn=it.get("asn"),
             organization=it.get("organization"),
+            operator=it.get("operator"),
         )
 
 

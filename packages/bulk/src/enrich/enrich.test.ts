@@ -49,7 +49,7 @@ const file = (name: string, text: string) => {
 };
 
 const NETWORK_NAMES =
-  "network_asn,network_organization,network_kind,network_shared,network_services,network_prefix";
+  "network_asn,network_organization,network_kind,network_shared,network_services,network_operator,network_prefix";
 const FEW = { add: ["country_iso_code", "is_proxy"] };
 
 test("rows that are looked up together become what each becomes alone", () => {
@@ -289,13 +289,13 @@ describe("networks", () => {
       { network: true, add: ["is_proxy"] },
       "ip\n81.2.69.1\n81.2.70.200\n81.2.70.1\n81.2.71.1\n81.2.69.200\n2a02:8010::1\n10.0.0.1\n",
       `ip,is_proxy,${NETWORK_NAMES}
-81.2.69.1,true,20712,"Andrews & Arnold, Ltd",unknown,false,,81.2.69.0/25
-81.2.70.200,false,4100000001,,unknown,true,relay,81.2.70.128/25
-81.2.70.1,false,4100000001,,unknown,false,,81.2.70.0/25
-81.2.71.1,false,,,unknown,false,,81.2.71.0/24
-81.2.69.200,true,,,unknown,false,,81.2.69.128/25
-2a02:8010::1,false,20712,Andrews & Arnold Ltd,unknown,false,,2a02:8010::/32
-10.0.0.1,,,,,,,
+81.2.69.1,true,20712,"Andrews & Arnold, Ltd",unknown,false,,,81.2.69.0/25
+81.2.70.200,false,4100000001,,unknown,true,relay,,81.2.70.128/25
+81.2.70.1,false,4100000001,,unknown,false,,,81.2.70.0/25
+81.2.71.1,false,,,unknown,false,,,81.2.71.0/24
+81.2.69.200,true,,,unknown,false,,,81.2.69.128/25
+2a02:8010::1,false,20712,Andrews & Arnold Ltd,unknown,false,,,2a02:8010::/32
+10.0.0.1,,,,,,,,
 `,
     ],
     [
@@ -369,7 +369,7 @@ describe("networks", () => {
     expect([code, out]).toEqual([0, "1 row, 0 unparsable lines (0.0 %), 0 without a public IP address\n"]);
     expect(err).toContain("network is unknown: no feed with it is loaded");
     expect(enriched("ip\n81.2.69.1\n", { network: true, add: ["is_proxy"] })).toBe(
-      `ip,is_proxy,${NETWORK_NAMES}\n81.2.69.1,true,,,,,,\n`,
+      `ip,is_proxy,${NETWORK_NAMES}\n81.2.69.1,true,,,,,,,\n`,
     );
     const mail = await inkling("enrich", file("mail.csv", "mail\na@b.com\n"), "--network");
     expect([mail.code, mail.err]).toEqual([

@@ -197,11 +197,11 @@ describe("forms", () => {
 
     test("csv", async () => {
       expect(await text("csv", "--lookup", "network", ...here)).toBe(
-        `network,network_asn,network_organization,network_kind,network_shared,network_services
-81.2.69.0/25,20712,"Andrews & Arnold, Ltd",unknown,false,
-81.2.70.0/25,4100000001,,unknown,false,
-81.2.70.128/25,4100000001,,unknown,true,relay
-2a02:8010::/32,20712,Andrews & Arnold Ltd,unknown,false,
+        `network,network_asn,network_organization,network_kind,network_shared,network_services,network_operator
+81.2.69.0/25,20712,"Andrews & Arnold, Ltd",unknown,false,,
+81.2.70.0/25,4100000001,,unknown,false,,
+81.2.70.128/25,4100000001,,unknown,true,relay,
+2a02:8010::/32,20712,Andrews & Arnold Ltd,unknown,false,,
 `,
       );
     });

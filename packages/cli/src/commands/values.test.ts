@@ -114,11 +114,13 @@ describe("values", () => {
   });
 
   test("fields of networks, by name and by pattern", async () => {
-    const names = "asn organization kind shared services prefix".split(" ").map((name) => `network_${name}`);
+    const names = "asn organization kind shared services operator prefix"
+      .split(" ")
+      .map((name) => `network_${name}`);
     const fields = (list: string) => inkling(ON_NETWORK, EMAIL, "--field", list, "--data-dir", withNetworks);
     const { out } = await fields(names.join(","));
     expect(out).toStartWith("20712\tAndrews & Arnold, Ltd\t");
-    expect(out).toEndWith(`\n${"\t".repeat(5)}\n`);
+    expect(out).toEndWith(`\n${"\t".repeat(6)}\n`);
     expect((await fields("network_*")).out).toBe(out);
     expect((await inkling(IP, "--field", "value,is_prox*,co*y_iso_code")).out).toBe(`${IP}\ttrue\tGB\n`);
   });

@@ -88,8 +88,9 @@ function named({ name, iso_code, code = iso_code }: Named): string | undefined {
 /** "AS13335 Cloudflare, Inc., 104.16.0.0/12: hosting, cdn"; undefined where nothing is known. */
 function networkRow(network: Geolocation["network"]): readonly string[] | undefined {
   if (network === null || network === undefined) return undefined;
-  const { asn, organization, prefix, kind, shared, services } = network;
+  const { asn, organization, prefix, kind, shared, services, operator } = network;
   const facts = [kind === "unknown" ? undefined : kind, shared ? "shared" : undefined, ...services];
+  if (operator !== undefined) facts.push(`of ${operator}`);
   if (asn === undefined && listed(facts) === "") return undefined;
   const owner = [asn === undefined ? undefined : `AS${asn}`, organization].filter(Boolean).join(" ");
   const what = listed(facts);

@@ -106,6 +106,8 @@ export interface Feed {
   /** The text that the licence requires to be shown. */
   readonly attribution?: string;
   readonly cadenceHours: number;
+  /** Who runs what the feed lists, where it publishes that itself: a lower-case name, as in `network.operator`. */
+  readonly operator?: string;
   /** Its claim about a network; feeds of networks only. */
   readonly label?: Label | GuardKind;
   readonly age: AgeLimits;

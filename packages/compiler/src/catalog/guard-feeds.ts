@@ -37,6 +37,133 @@ const CLOUDFLARE = {
   cadenceHours: DAY,
 } as const;
 
+/** The networks that an operator's crawler comes from, or that it fetches pages from for its users, as it publishes them. */
+const crawler = (
+  operator: string,
+  id: string,
+  title: string,
+  url: string,
+  homepage: string,
+  [least, most]: readonly [number, number],
+): Feed => ({
+  ...PUBLISHED,
+  id,
+  operator,
+  format: "prefix-json",
+  label: "crawler",
+  title,
+  homepage,
+  urls: fixed(url),
+  cadenceHours: DAY,
+  widest: { v4: 20, v6: 48 },
+  entries: { least, most },
+});
+
+const OPENAI = "https://platform.openai.com/docs/bots";
+const PERPLEXITY = "https://docs.perplexity.ai/guides/bots";
+const GOOGLE = "https://developers.google.com/search/docs/crawling-indexing/overview-google-crawlers";
+const GOOGLE_RANGES = "https://developers.google.com/static/search/apis/ipranges";
+
+/** `entries` of publishers whose file was not at hand are estimates. */
+const CRAWLERS: readonly Feed[] = [
+  crawler(
+    "openai",
+    "openai-gptbot",
+    "OpenAI: the networks that GPTBot comes from",
+    "https://openai.com/gptbot.json",
+    OPENAI,
+    [2, 2_000],
+  ),
+  crawler(
+    "openai",
+    "openai-searchbot",
+    "OpenAI: the networks that OAI-SearchBot comes from",
+    "https://openai.com/searchbot.json",
+    OPENAI,
+    [2, 2_000],
+  ),
+  crawler(
+    "openai",
+    "openai-user",
+    "OpenAI: the networks that ChatGPT fetches pages from for its users",
+    "https://openai.com/chatgpt-user.json",
+    OPENAI,
+    [2, 5_000],
+  ),
+  crawler(
+    "apple",
+    "applebot",
+    "Apple: the networks that Applebot comes from",
+    "https://search.developer.apple.com/applebot.json",
+    "https://support.apple.com/en-us/119829",
+    [10, 400],
+  ),
+  crawler(
+    "duckduckgo",
+    "duckduckbot",
+    "DuckDuckGo: the addresses that DuckDuckBot comes from",
+    "https://duckduckgo.com/duckduckbot.json",
+    "https://duckduckgo.com/duckduckgo-help-pages/results/duckduckbot",
+    [50, 3_000],
+  ),
+  crawler(
+    "ahrefs",
+    "ahrefsbot",
+    "Ahrefs: the addresses that AhrefsBot comes from",
+    "https://api.ahrefs.com/v3/public/crawler-ip-ranges",
+    "https://ahrefs.com/robot",
+    [100, 50_000],
+  ),
+  crawler(
+    "commoncrawl",
+    "ccbot",
+    "Common Crawl: the networks that CCBot comes from",
+    "https://index.commoncrawl.org/ccbot.json",
+    "https://commoncrawl.org/ccbot",
+    [2, 100],
+  ),
+  crawler(
+    "perplexity",
+    "perplexitybot",
+    "Perplexity: the networks that PerplexityBot comes from",
+    "https://www.perplexity.com/perplexitybot.json",
+    PERPLEXITY,
+    [1, 500],
+  ),
+  crawler(
+    "perplexity",
+    "perplexity-user",
+    "Perplexity: the networks that it fetches pages from for its users",
+    "https://www.perplexity.com/perplexity-user.json",
+    PERPLEXITY,
+    [1, 500],
+  ),
+  crawler(
+    "google",
+    "google-special-crawlers",
+    "Google: the networks that its special-case crawlers come from",
+    `${GOOGLE_RANGES}/special-crawlers.json`,
+    GOOGLE,
+    [10, 3_000],
+  ),
+  crawler(
+    "google",
+    "google-user-fetchers",
+    "Google: the networks that customers' fetchers come from",
+    `${GOOGLE_RANGES}/user-triggered-fetchers.json`,
+    GOOGLE,
+    [10, 5_000],
+  ),
+  crawler(
+    "google",
+    "google-own-fetchers",
+    "Google: the networks that it fetches pages from for its users",
+    `${GOOGLE_RANGES}/user-triggered-fetchers-google.json`,
+    GOOGLE,
+    [10, 5_000],
+  ),
+];
+
 /** Lists of what is reported by mistake: open resolvers, and a CDN's networks. */
 const WARNING_LIST = {
   sets: "guard",
@@ -92,6 +219,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
   {
     ...CLOUDFLARE,
     id: "cloudflare-v4",
+    operator: "cloudflare",
     title: "Cloudflare: its IPv4 networks",
     urls: fixed("https://www.cloudflare.com/ips-v4"),
     widest: { v4: 12, v6: 128 },
@@ -101,6 +229,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
   {
     ...CLOUDFLARE,
     id: "cloudflare-v6",
+    operator: "cloudflare",
     title: "Cloudflare: its IPv6 networks",
     urls: fixed("https://www.cloudflare.com/ips-v6"),
     widest: { v4: 32, v6: 28 },
@@ -110,6 +239,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
   {
     ...PUBLISHED,
     id: "fastly",
+    operator: "fastly",
     format: "fastly-json",
     label: "cdn",
     title: "Fastly: its networks",
@@ -123,6 +253,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
   {
     ...WARNING_LIST,
     id: "akamai",
+    operator: "akamai",
     label: "cdn-operator",
     title: "MISP warning list: Akamai's networks",
     urls: fixed("https://raw.githubusercontent.com/MISP/misp-warninglists/main/lists/akamai/list.json"),
@@ -135,6 +266,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
   {
     ...PUBLISHED,
     id: "googlebot",
+    operator: "google",
     format: "prefix-json",
     label: "crawler",
     title: "Google: the networks that Googlebot comes from",
@@ -148,6 +280,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
   {
     ...PUBLISHED,
     id: "bingbot",
+    operator: "microsoft",
     format: "prefix-json",
     label: "crawler",
     title: "Microsoft: the networks that Bingbot comes from",
@@ -158,9 +291,11 @@ export const GUARD_FEEDS: readonly Feed[] = [
     entries: { least: 8, most: 1_000 },
     own: own("bingbot"),
   },
+  ...CRAWLERS,
   {
     ...MACHINES,
     id: "github-hooks",
+    operator: "github",
     format: "github-meta",
     label: "webhook-sender",
     title: "GitHub: the networks that webhooks come from",
@@ -173,6 +308,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
   {
     ...MACHINES,
     id: "stripe-webhooks",
+    operator: "stripe",
     label: "webhook-sender",
     title: "Stripe: the addresses that webhooks come from",
     homepage: "https://docs.stripe.com/ips",
@@ -182,6 +318,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
   {
     ...MACHINES,
     id: "betterstack-monitors",
+    operator: "betterstack",
     label: "monitor",
     title: "Better Stack: the addresses that its monitors check from",
     homepage: "https://uptime.betterstack.com/",
@@ -191,6 +328,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
   {
     ...MACHINES,
     id: "pingdom-monitors-v4",
+    operator: "pingdom",
     label: "monitor",
     title: "Pingdom: the IPv4 addresses that its monitors check from",
     homepage: "https://www.pingdom.com/",
@@ -200,6 +338,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
   {
     ...MACHINES,
     id: "pingdom-monitors-v6",
+    operator: "pingdom",
     label: "monitor",
     title: "Pingdom: the IPv6 addresses that its monitors check from",
     homepage: "https://www.pingdom.com/",
@@ -209,6 +348,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
   {
     ...MACHINES,
     id: "uptimerobot-monitors",
+    operator: "uptimerobot",
     label: "monitor",
     title: "UptimeRobot: the addresses that its monitors check from",
     homepage: "https://uptimerobot.com/help/locations/",

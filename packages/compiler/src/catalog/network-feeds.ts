@@ -167,6 +167,7 @@ export const NETWORK_FEEDS: readonly Feed[] = [
   },
   {
     id: "icloud-private-relay",
+    operator: "apple",
     sets: "relay",
     format: "geofeed-csv",
     title: "Apple: networks that iCloud Private Relay leaves from",

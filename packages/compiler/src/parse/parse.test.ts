@@ -666,14 +666,20 @@ describe("files that are refused", () => {
     expect(() => parseDomains("mmdb", bytes("a.example"))).toThrow("mmdb is no format of domains");
   });
   test("splices of samples are refused or read", () => {
-    const samples = readdirSync(FIXTURES).map((file) => readFileSync(join(FIXTURES, file)));
+    // One of each form, so that feeds of a form that has many do not crowd out the others.
+    const forms = [...new Set(formats)];
+    const samples = forms.flatMap((format) => {
+      const feed = FEEDS.find((row) => row.format === format);
+      const file = readdirSync(FIXTURES).find((name) => name.startsWith(`${feed?.id}.`));
+      return file === undefined ? [] : [readFileSync(join(FIXTURES, file))];
+    });
     const random = randomBelow(1);
     let [refused, read] = [0, 0];
     for (let round = 0; round < 30_000; round++) {
       const [a, b] = [samples[random(samples.length)]!, samples[random(samples.length)]!];
       const body = Buffer.concat([a.subarray(0, random(a.length + 1)), b.subarray(random(b.length + 1))]);
       try {
-        parse(formats[random(formats.length)]!, body);
+        parse(forms[random(forms.length)]!, body);
         read++;
       } catch (error) {
         expect(error).toHaveProperty("name", "FeedError");
@@ -681,7 +687,7 @@ describe("files that are refused", () => {
       }
     }
     expect(refused).toBeGreaterThan(10_000);
-    expect(read).toBeGreaterThan(300);
+    expect(read).toBeGreaterThan(100);
   });
   test("a VPN operator's server without an address is skipped", () => {
     const file = { timestamp: 1_785_585_600, servers: [{ vpn: "openvpn" }, { ips: ["217.160.0.2"] }] };

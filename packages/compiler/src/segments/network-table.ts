@@ -1,12 +1,13 @@
 // network-table.ts: autonomous systems and what operators publish -> the sections of the network segment.
 //
 // in   networks with their system, claims of relays, guards and hosting
-// out  sections: a record for each set of facts, {"asn":…,"organization":…,"kind":…,"shared":…,"services":[…]}, with a
+// out  sections: a record for each set of facts, {"asn":…,"organization":…,"kind":…,"shared":…,"services":[…],"operator":…}, with a
 //      note that names the evidence for it, and the ranges that point at them
 // cost 732,000 networks of 91,000 systems, with 300,000 published ones: 3 s
 
 import { cover, networksOf, overlay, type RangeColumns, SPAN_NONE, SPAN_OF_ANSWER } from "@inkling/engine";
 import type { NetworkClaims } from "../catalog/claims.ts";
+import { FEEDS } from "../catalog/feeds.ts";
 import { OURS } from "../geo/evidence.ts";
 import { type KindRule, kindOf, type NetworkKind } from "../network/kinds.ts";
 import { type Published, publishedRanges, SERVICE_RULES } from "../network/services.ts";
@@ -54,6 +55,16 @@ export function networkTable(
     ranges: { v4: v4.length, v6: v6.length },
     records: facts.size,
   };
+}
+
+const OPERATORS = new Map(FEEDS.map(({ id, operator }) => [id, operator]));
+
+/** Of the smallest network around the range whose feed is its operator's own; undefined: none is. */
+function operatorOf(published: readonly Published[]): string | undefined {
+  const nearest = published
+    .toSorted((a, b) => b.bits - a.bits)
+    .find(({ feed }) => OPERATORS.get(feed) !== undefined);
+  return nearest && OPERATORS.get(nearest.feed);
 }
 
 const NOTHING_KNOWN = { kind: "unknown", shared: false, services: [] };
@@ -106,6 +117,7 @@ class Facts {
       kind: stated ?? rule?.kind ?? "unknown",
       shared: rules.some(({ shared }) => shared),
       services,
+      operator: operatorOf(published),
     });
     return this.records.add(answer, this.evidence.add(this.entries(system, rule, published)));
   }
@@ -126,7 +138,12 @@ class Facts {
         : [{ feed, label: "autonomous_system", effect: "fills", members, span: SPAN_OF_ANSWER } as const]),
       ...published.map((one): EvidenceText => {
         const { service, shared, kind } = SERVICE_RULES[one.label]!;
-        const filled = [kind && "kind", shared && "shared", service && "services"];
+        const filled = [
+          kind && "kind",
+          shared && "shared",
+          service && "services",
+          service && OPERATORS.get(one.feed) !== undefined && "operator",
+        ];
         return {
           feed: one.feed,
           label: one.label,

@@ -85,9 +85,12 @@ function networkText({
   kind,
   shared,
   services,
+  operator,
 }: NonNullable<Geolocation["network"]>) {
   const owner = [asn && `AS${asn}`, organization].filter(Boolean).join(" ");
-  const facts = [kind !== "unknown" && kind, shared && "shared", ...services].filter(Boolean).join(", ");
+  const facts = [kind !== "unknown" && kind, shared && "shared", ...services, operator && `of ${operator}`]
+    .filter(Boolean)
+    .join(", ");
   return `${[owner, prefix].filter(Boolean).join(", ")}${facts && `: ${facts}`}`;
 }
 
