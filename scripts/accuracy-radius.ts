@@ -14,12 +14,13 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { cover, IpAddress, networksOf, specialUse, unwrapIpv4 } from "@inkling/engine";
+import { NETWORK_KINDS } from "../packages/compiler/src/catalog/claims.ts";
 import { FEEDS, PLACE_PREFERENCE } from "../packages/compiler/src/catalog/feeds.ts";
 import { rowIn } from "../packages/compiler/src/geo/layers.ts";
 import { OperatorPlaces } from "../packages/compiler/src/geo/operator-places.ts";
 import type { NetworkWalk, PlaceSource } from "../packages/compiler/src/geo/place-list.ts";
 import { GeoSource } from "../packages/compiler/src/geo/place-source.ts";
-import { kindsOfNetworks, NETWORK_KINDS } from "../packages/compiler/src/network/kinds.ts";
+import { kindsOfNetworks } from "../packages/compiler/src/network/kinds.ts";
 import { readAsnCsv } from "../packages/compiler/src/parse/asn.ts";
 import { csvLine } from "../packages/compiler/src/parse/csv.ts";
 import { parseGeofeed } from "../packages/compiler/src/parse/geofeed.ts";

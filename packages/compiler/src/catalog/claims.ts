@@ -9,6 +9,27 @@ export type Flag = AddressFlag;
 /** What a list states about its networks; policy/labels.ts has the effect of each. */
 export type Label = FlagLabel | "hosting" | "relay";
 
+export const NETWORK_KINDS = [
+  "hosting",
+  "isp",
+  "mobile",
+  "education",
+  "government",
+  "business",
+  "unknown",
+] as const;
+export type NetworkKind = (typeof NETWORK_KINDS)[number];
+
+/** What a feed states of autonomous systems, by their numbers. */
+export interface KindClaims {
+  readonly feed: string;
+  readonly kinds: ReadonlyMap<number, NetworkKind>;
+  /** Beside {@link NAME_WEIGHT} of network/kinds.ts: the kind with the heaviest claims counts. */
+  readonly weight: number;
+  /** Feeds that it takes entries from: a system of both counts once. */
+  readonly lineage: readonly string[];
+}
+
 /** Why a network is guarded against false listings; policy/guards.ts has the effect of each kind. */
 export type GuardKind =
   | "public-resolver"

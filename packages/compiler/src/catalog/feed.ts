@@ -1,9 +1,9 @@
 // feed.ts: what a row of the feed table holds.
 
-import type { DomainSubject, GuardKind, Label, NetworkSubject } from "./claims.ts";
+import type { DomainSubject, GuardKind, Label, NetworkKind, NetworkSubject } from "./claims.ts";
 
 /** What a feed contributes to. */
-export type Sets = NetworkSubject | DomainSubject | "geolocation" | "registered_country" | "network";
+export type Sets = NetworkSubject | DomainSubject | "geolocation" | "registered_country" | "network" | "kind";
 
 /** Formats, each with its default file extension, which is also used in requests to a mirror's base URL. */
 export const EXTENSIONS = {
@@ -30,6 +30,9 @@ export const EXTENSIONS = {
   "relay-domains": "csv", // ours: rows of domain,service,source
   "nro-delegated": "txt", // pipe-separated delegations
   "vpn-systems": "csv", // ours: rows of asn,operator,source
+  "asn-lines": "txt", // AS45090 a line, "#" starts a comment
+  "asn-entities": "csv", // rows of ASN,Entity
+  "as-metadata": "json", // ipverse's: asn, metadata.category
   "asn-csv": "csv", // first and last address, number, organization
   mmdb: "mmdb",
 } as const;
@@ -110,6 +113,8 @@ export interface Feed {
   readonly operator?: string;
   /** Its claim about a network; feeds of networks only. */
   readonly label?: Label | GuardKind;
+  /** Of a feed of kinds: the kind of all its systems, where the form has none, and its weight (docs/policy.md). */
+  readonly systems?: { readonly kind?: NetworkKind; readonly weight: number };
   readonly age: AgeLimits;
   /**
    * Greatest believable change against the last good copy: entries added, and entries removed, as shares of what

@@ -1,7 +1,7 @@
 // network-feeds.ts: the feeds of networks and places that are on by default.
 
 import type { Feed } from "./feed.ts";
-import { ADDRESSES, AGE, ANY_CHANGE, DAY, fixed, HOUR, MIB, OURS } from "./feed-limits.ts";
+import { ADDRESSES, AGE, ANY_CHANGE, DAY, fixed, HOUR, MIB, OURS, WEEK } from "./feed-limits.ts";
 
 /** DB-IP's file of this month, then of the month before: the new one appears some days into the month. */
 function dbipUrls(now: Date): string[] {
@@ -79,6 +79,9 @@ const GEOFEED = {
   supplement: true,
   maxBytes: 16 * MIB,
 } as const;
+
+/** Lists of autonomous systems by kind: without them, names decide. */
+const SYSTEMS = { sets: "kind", age: AGE.places, change: 0.5, supplement: true } as const;
 
 export const NETWORK_FEEDS: readonly Feed[] = [
   {
@@ -313,6 +316,46 @@ export const NETWORK_FEEDS: readonly Feed[] = [
       licence: "CC-BY-4.0",
       published: "2026-06-17",
     },
+  },
+  {
+    ...SYSTEMS,
+    id: "as-metadata",
+    format: "as-metadata",
+    title: "ipverse: autonomous systems, each with its category",
+    homepage: "https://github.com/ipverse/as-metadata",
+    urls: fixed("https://raw.githubusercontent.com/ipverse/as-metadata/master/as.json"),
+    licence: "CC0-1.0",
+    cadenceHours: DAY,
+    systems: { weight: 3 }, // several signals, beside the name that our rules read
+    entries: { least: 20_000, most: 300_000 },
+    maxBytes: 128 * MIB,
+  },
+  {
+    ...SYSTEMS,
+    id: "x4bnet-datacenter-asn",
+    format: "asn-lines",
+    title: "X4BNet: autonomous systems of data centres",
+    homepage: "https://github.com/X4BNet/lists_vpn",
+    urls: fixed("https://raw.githubusercontent.com/X4BNet/lists_vpn/main/input/datacenter/ASN.txt"),
+    licence: "MIT",
+    cadenceHours: WEEK,
+    systems: { kind: "hosting", weight: 1 },
+    lineage: ["bad-asn-list"], // 714 of its 723 systems stand here as well
+    entries: { least: 300, most: 10_000 },
+    maxBytes: MIB,
+  },
+  {
+    ...SYSTEMS,
+    id: "bad-asn-list",
+    format: "asn-entities",
+    title: "brianhama: autonomous systems of hosting companies",
+    homepage: "https://github.com/brianhama/bad-asn-list",
+    urls: fixed("https://raw.githubusercontent.com/brianhama/bad-asn-list/master/bad-asn-list.csv"),
+    licence: "MIT",
+    cadenceHours: WEEK,
+    systems: { kind: "hosting", weight: 1 },
+    entries: { least: 100, most: 10_000 },
+    maxBytes: MIB,
   },
   {
     id: "asn",

@@ -1,8 +1,9 @@
 // The rules for kinds of networks: each row of the table decides, and names that fit no rule or two stay unknown.
 
 import { describe, expect, test } from "bun:test";
+import type { KindClaims, NetworkKind } from "../catalog/claims.ts";
 import { dataTable } from "../place/data-table.ts";
-import { kindOf, readRules } from "./kinds.ts";
+import { judgeKind, kindOf, readRules } from "./kinds.ts";
 
 const ROWS = dataTable("network-kinds.csv");
 const OTHER = 3_000_000;
@@ -68,4 +69,50 @@ describe("a wrong row is refused", () => {
     const row = ["word", "school", "education", "x"];
     expect(() => readRules([row, row])).toThrow("twice");
   });
+});
+
+describe("what feeds state of a system", () => {
+  const claim = (feed: string, weight: number, kind: NetworkKind, ...lineage: string[]): KindClaims => ({
+    feed,
+    kinds: new Map([[OTHER, kind]]),
+    weight,
+    lineage,
+  });
+  const metadata = (kind: NetworkKind) => claim("metadata", 3, kind);
+  const centres = claim("centres", 1, "hosting", "companies");
+  const companies = claim("companies", 1, "hosting");
+  test.each<[what: string, name: string, claims: KindClaims[], kind: NetworkKind]>([
+    ["nobody knows it", "Example", [], "unknown"],
+    ["a list alone, where the name says nothing", "Example", [companies], "hosting"],
+    [
+      "the name beats a list, and two that copy each other",
+      "Example University",
+      [centres, companies],
+      "education",
+    ],
+    [
+      "two that do not copy each other are as heavy as the name",
+      "Example University",
+      [companies, claim("x", 1, "hosting")],
+      "unknown",
+    ],
+    ["the feed of several signals beats the name", "Example University", [metadata("business")], "business"],
+    [
+      "it beats the name together with a list",
+      "Example Telecom",
+      [metadata("business"), centres],
+      "business",
+    ],
+    [
+      "a mobile operator is an isp to it",
+      "Example Mobile Communications Wireless",
+      [metadata("isp")],
+      "mobile",
+    ],
+  ])("%s", (_what, name, claims, kind) => expect(judgeKind(OTHER, name, claims).kind).toBe(kind));
+
+  test("a row about the system decides alone", () =>
+    expect(
+      judgeKind(16509, "Amazon", [{ ...metadata("business"), kinds: new Map([[16509, "business"]]) }]).kind,
+    ).toBe("hosting"));
 });

@@ -8,21 +8,11 @@
 // deciding. A row `word` is words of a name, next to each other, without accents, in lower case: "*" at an end
 // stands for the rest of the word. A mobile operator is an isp as well: `mobile` wins over `isp`.
 
+import { type KindClaims, NETWORK_KINDS, type NetworkKind } from "../catalog/claims.ts";
 import { FeedError } from "../catalog/feed.ts";
 import type { NetworkWalk } from "../geo/place-list.ts";
 import type { AsnNetworks } from "../parse/asn.ts";
 import { dataTable, once } from "../place/data-table.ts";
-
-export const NETWORK_KINDS = [
-  "hosting",
-  "isp",
-  "mobile",
-  "education",
-  "government",
-  "business",
-  "unknown",
-] as const;
-export type NetworkKind = (typeof NETWORK_KINDS)[number];
 
 export interface KindRule {
   readonly kind: NetworkKind;
@@ -102,6 +92,45 @@ export function kindOf(asn: number, organization = "", rules: Rules = rulesOfFil
   if (found.size !== 1) return undefined;
   const { kind, rule } = found.values().next().value!;
   return { kind, rule };
+}
+
+/** Of the rules about names, beside the weights of feeds; a row about one system decides alone. */
+export const NAME_WEIGHT = 2;
+
+/** What feeds and rules say of one system, and what follows. */
+export interface KindVerdict {
+  readonly kind: NetworkKind;
+  /** Undefined where no rule fits. */
+  readonly rule: KindRule | undefined;
+  /** Feeds that state a kind. */
+  readonly stated: readonly { readonly feed: string; readonly kind: NetworkKind }[];
+}
+
+/**
+ * The kind with the heaviest claims; `unknown` where two are as heavy. A rule for a mobile operator agrees with a feed that
+ * has isp alone.
+ */
+export function judgeKind(
+  asn: number,
+  organization: string | undefined,
+  claims: readonly KindClaims[],
+): KindVerdict {
+  const rule = kindOf(asn, organization);
+  const stating = claims.filter(({ kinds }) => kinds.has(asn));
+  const stated = stating.map(({ feed, kinds }) => ({ feed, kind: kinds.get(asn)! }));
+  const isOfSystem = rule?.rule.startsWith("asn ") === true;
+  if (isOfSystem || (rule !== undefined && stating.length === 0)) return { kind: rule.kind, rule, stated };
+  const weights = new Map<NetworkKind, number>();
+  const add = (kind: NetworkKind, weight: number) => weights.set(kind, (weights.get(kind) ?? 0) + weight);
+  if (rule !== undefined) add(rule.kind, NAME_WEIGHT);
+  for (const { kinds, weight, feed } of stating) {
+    const isCopied = stating.some(({ lineage }) => lineage.includes(feed));
+    const kind = kinds.get(asn)!;
+    if (!isCopied) add(kind === "isp" && rule?.kind === "mobile" ? "mobile" : kind, weight);
+  }
+  const [first, second] = [...weights].sort(([, a], [, b]) => b - a);
+  const isTie = first !== undefined && first[1] === second?.[1];
+  return { kind: first === undefined || isTie ? "unknown" : first[0], rule, stated };
 }
 
 /** Networks of one kind each, by their systems; an id is an index into NETWORK_KINDS. */

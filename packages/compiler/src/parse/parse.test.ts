@@ -17,6 +17,7 @@ import {
   parseNetworks,
   parseNroDelegated,
 } from "./index.ts";
+import { isSystemFormat, parseSystemKinds } from "./system-kinds.ts";
 import { findDate } from "./text.ts";
 
 const FIXTURES = join(import.meta.dir, "../../fixtures/feeds");
@@ -490,6 +491,7 @@ describe("files that are refused", () => {
   const parse = (format: Format, body: Uint8Array): unknown => {
     if (isNetworkFormat(format)) return parseNetworks(format, body);
     if (isDomainFormat(format)) return parseDomains(format, body);
+    if (isSystemFormat(format)) return parseSystemKinds(format, body, "hosting");
     return parseNroDelegated(body);
   };
   const page = "<!DOCTYPE html>\n<html><head><title>404: Not\tFound</title></head><body></body></html>";
@@ -704,16 +706,17 @@ describe("files that are refused", () => {
       const format = feed.otherFormats?.[extension] ?? feed.format;
       if (["mmdb", "nro-delegated", "asn-csv", "vpn-systems"].includes(format)) continue; // tests of their own
       const whole = readFileSync(join(FIXTURES, file));
-      const kind = isNetworkFormat(format);
-      const all = new Set<string>(
-        kind ? networks(parseNetworks(format, whole)) : parseDomains(format, whole).domains.keys(),
-      );
+      const entriesOf = (body: Uint8Array): string[] => {
+        if (isNetworkFormat(format)) return networks(parseNetworks(format, body));
+        if (isSystemFormat(format))
+          return [...parseSystemKinds(format, body, "hosting").kinds.keys()].map(String);
+        return [...parseDomains(format, body).domains.keys()];
+      };
+      const all = new Set(entriesOf(whole));
       for (let length = 0; length < whole.length; length++) {
         const body = whole.subarray(0, length);
         try {
-          const part = kind
-            ? networks(parseNetworks(format, body))
-            : [...parseDomains(format, body).domains.keys()];
+          const part = entriesOf(body);
           // All but the last line are whole; the last one may be cut to another valid entry.
           expect(part.filter((entry) => !all.has(entry)).length).toBeLessThanOrEqual(1);
         } catch (error) {

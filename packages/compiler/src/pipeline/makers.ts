@@ -132,7 +132,8 @@ function makeNetwork(parts: readonly LoadedFeed[], { emit }: Effects): Made {
   const contents = parts.map((loaded) => ({ id: loaded.feed.id, ...loaded.content() }));
   const { id, asns } = contents.find((content) => content.asns !== undefined)!; // it decides: there is one
   const claims = contents.flatMap(({ networks }): readonly NetworkClaims[] => networks ?? []);
-  const { sections, ranges, records } = networkTable(id, asns!, claims);
+  const kinds = contents.flatMap((content) => content.kinds ?? []);
+  const { sections, ranges, records } = networkTable(id, asns!, claims, kinds);
   emit({
     type: "note",
     text: `networks: ${ranges.v4} IPv4 and ${ranges.v6} IPv6 ranges, ${records} different sets of facts`,

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { IpSegment, type Prefix, parsePrefix, parseUnwrapped } from "@inkling/engine";
-import { NETWORK_KINDS, type NetworkKind } from "../network/kinds.ts";
+import { NETWORK_KINDS, type NetworkKind } from "../catalog/claims.ts";
 import { completePlace } from "../place/complete-place.ts";
 import { geoTable } from "./geo-table.ts";
 import { writeSegment } from "./segment-writer.ts";

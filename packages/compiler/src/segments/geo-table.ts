@@ -6,10 +6,10 @@
 // cost one pass over the networks of each family; an answer is made once, however many networks share it
 
 import { cover, KEPT_RECORDS, type Networks, overlay, type RangeColumns } from "@inkling/engine";
+import { NETWORK_KINDS } from "../catalog/claims.ts";
 import { countryIn, groundOf, kindIn, rowIn } from "../geo/layers.ts";
 import { networksIn, type OperatorFeed, OperatorPlaces } from "../geo/operator-places.ts";
 import type { NetworkWalk, PlaceSource, RegisteredCountries } from "../geo/place-list.ts";
-import { NETWORK_KINDS } from "../network/kinds.ts";
 import { AnswerRecords } from "./answer-records.ts";
 import { AnswerTemplates } from "./answer-templates.ts";
 import { EvidenceWriter } from "./evidence-records.ts";

@@ -6,10 +6,10 @@
 // cost 732,000 networks of 91,000 systems, with 300,000 published ones: 3 s
 
 import { cover, networksOf, overlay, type RangeColumns, SPAN_NONE, SPAN_OF_ANSWER } from "@inkling/engine";
-import type { NetworkClaims } from "../catalog/claims.ts";
+import type { KindClaims, NetworkClaims, NetworkKind } from "../catalog/claims.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { OURS } from "../geo/evidence.ts";
-import { type KindRule, kindOf, type NetworkKind } from "../network/kinds.ts";
+import { judgeKind, type KindVerdict } from "../network/kinds.ts";
 import { type Published, publishedRanges, SERVICE_RULES } from "../network/services.ts";
 import type { AsnNetworks, AutonomousSystem } from "../parse/asn.ts";
 import type { EvidenceText } from "../policy/evidence.ts";
@@ -29,9 +29,10 @@ export function networkTable(
   feed: string,
   asns: AsnNetworks,
   claims: readonly NetworkClaims[],
+  kinds: readonly KindClaims[] = [],
 ): NetworkTable {
   const published = publishedRanges(claims);
-  const facts = new Facts(feed, asns.systems, published.lists);
+  const facts = new Facts(feed, asns.systems, published.lists, kinds);
   const family = (which: 4 | 6): RangeColumns => {
     const under = cover(
       which,
@@ -74,15 +75,22 @@ class Facts {
   private readonly feed: string;
   private readonly systems: readonly AutonomousSystem[];
   private readonly lists: readonly (readonly Published[])[];
-  private readonly kinds: (KindRule | undefined | null)[] = [];
+  private readonly claims: readonly KindClaims[];
+  private readonly kinds: KindVerdict[] = [];
   private readonly records = new AnswerRecords(JSON.stringify(NOTHING_KNOWN));
   private readonly evidence = new EvidenceWriter();
   private readonly values = new Map<number, number>();
 
-  constructor(feed: string, systems: readonly AutonomousSystem[], lists: readonly (readonly Published[])[]) {
+  constructor(
+    feed: string,
+    systems: readonly AutonomousSystem[],
+    lists: readonly (readonly Published[])[],
+    claims: readonly KindClaims[],
+  ) {
     this.feed = feed;
     this.systems = systems;
     this.lists = lists;
+    this.claims = claims;
   }
 
   get size(): number {
@@ -107,24 +115,24 @@ class Facts {
 
   private make(system: number, published: readonly Published[]): number {
     const { asn, organization } = this.systems[system - 1] ?? {};
-    const rule = system === 0 ? undefined : this.kindOfSystem(system - 1);
+    const verdict = system === 0 ? undefined : this.kindOfSystem(system - 1);
     const rules = published.map((one) => SERVICE_RULES[one.label]!);
     const stated: NetworkKind | undefined = rules.find((one) => one.kind !== undefined)?.kind;
     const services = [...new Set(rules.flatMap(({ service }) => service ?? []))].sort();
     const answer = JSON.stringify({
       asn,
       organization,
-      kind: stated ?? rule?.kind ?? "unknown",
+      kind: stated ?? verdict?.kind ?? "unknown",
       shared: rules.some(({ shared }) => shared),
       services,
       operator: operatorOf(published),
     });
-    return this.records.add(answer, this.evidence.add(this.entries(system, rule, published)));
+    return this.records.add(answer, this.evidence.add(this.entries(system, verdict, published)));
   }
 
   private entries(
     system: number,
-    rule: KindRule | undefined,
+    verdict: KindVerdict | undefined,
     published: readonly Published[],
   ): EvidenceText[] {
     const { feed } = this;
@@ -152,27 +160,37 @@ class Facts {
           span: one.bits,
         };
       }),
-      ...(rule === undefined || isStated
-        ? []
-        : [
-            {
-              feed: OURS,
-              label: rule.kind,
-              effect: "fills",
-              members: ["network.kind"],
-              why: `rule ${rule.rule}`,
-              span: SPAN_NONE,
-            } as const,
-          ]),
+      ...(verdict === undefined || isStated ? [] : kindEntries(verdict)),
     ];
   }
 
-  private kindOfSystem(index: number): KindRule | undefined {
-    const known = this.kinds[index];
-    if (known !== undefined) return known ?? undefined;
+  private kindOfSystem(index: number): KindVerdict {
     const { asn, organization } = this.systems[index]!;
-    const rule = kindOf(asn, organization);
-    this.kinds[index] = rule ?? null;
-    return rule;
+    this.kinds[index] ??= judgeKind(asn, organization, this.claims);
+    return this.kinds[index];
   }
+}
+
+/** What gave the kind fills it in; what states another one is a label. */
+function kindEntries({ kind, rule, stated }: KindVerdict): EvidenceText[] {
+  const effectOf = (of: NetworkKind) =>
+    of === kind || (of === "isp" && kind === "mobile")
+      ? ({ effect: "fills", members: ["network.kind"] } as const)
+      : ({ effect: "label" } as const);
+  return [
+    ...stated.map(
+      (one): EvidenceText => ({ feed: one.feed, label: one.kind, ...effectOf(one.kind), span: SPAN_NONE }),
+    ),
+    ...(rule === undefined
+      ? []
+      : [
+          {
+            feed: OURS,
+            label: rule.kind,
+            ...effectOf(rule.kind),
+            why: `rule ${rule.rule}`,
+            span: SPAN_NONE,
+          } as const,
+        ]),
+  ];
 }

@@ -83,6 +83,7 @@ const DOCUMENTS: ReadonlySet<Format> = new Set([
   "monosans-json",
   "gluetun-json",
   "abuseipdb-json",
+  "as-metadata",
   "prefix-json",
   "fastly-json",
   "github-meta",

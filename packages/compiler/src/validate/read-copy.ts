@@ -6,7 +6,13 @@
 
 import { flagOfLabel } from "@inkling/contract";
 import type { FeedReport, Release, Space } from "@inkling/engine";
-import type { DomainClaims, DomainSubject, NetworkClaims, NetworkSubject } from "../catalog/claims.ts";
+import type {
+  DomainClaims,
+  DomainSubject,
+  KindClaims,
+  NetworkClaims,
+  NetworkSubject,
+} from "../catalog/claims.ts";
 import { type Feed, FeedError, type Format } from "../catalog/feed.ts";
 import type { FeedCopy } from "../fetch/copy.ts";
 import type { PlaceSource, RegisteredCountries } from "../geo/place-list.ts";
@@ -24,6 +30,7 @@ import {
 } from "../parse/index.ts";
 import { isSpecialUse } from "../parse/network-list.ts";
 import { parseVpnSystems } from "../parse/own-lists.ts";
+import { isSystemFormat, parseSystemKinds } from "../parse/system-kinds.ts";
 import type { Skips } from "../parse/tally.ts";
 import { requireNarrow, requireParsable, unflaggableDomains, unflaggableNetworks } from "./gates.ts";
 import { spaceOf } from "./space.ts";
@@ -40,6 +47,8 @@ export interface Content {
   readonly asns?: AsnNetworks;
   /** Systems whose networks the list claims, by their numbers. */
   readonly systems?: ReadonlySet<number>;
+  /** What a list states of systems. */
+  readonly kinds?: KindClaims;
 }
 
 export interface Read {
@@ -104,6 +113,14 @@ export function readContent(feed: Feed, copy: FeedCopy): Read {
     const body = onlyFile(copy);
     requireParsable(feed, format, body);
     return isNetworkFormat(format) ? readNetworks(feed, format, body) : readDomains(feed, format, body);
+  }
+  if (isSystemFormat(format)) {
+    const body = onlyFile(copy);
+    requireParsable(feed, format, body);
+    const { kinds, ...left } = parseSystemKinds(format, body, feed.systems?.kind);
+    const { weight = 1 } = feed.systems ?? {};
+    const claims = { feed: feed.id, kinds, weight, lineage: feed.lineage ?? [] };
+    return { content: { kinds: claims }, entries: kinds.size, skipped: leftOut(left, []) };
   }
   if (format === "nro-delegated") {
     const rows = parseNroDelegated(onlyFile(copy));

@@ -29,7 +29,7 @@ export const FEED_SETS: Readonly<
     other: ["hosting", "relay", "guard", "network"],
   },
   email: { deciding: ["disposable"], other: ["free", "relay", "popular", "shared"] },
-  network: { deciding: ["network"], other: ["hosting", "relay", "guard"] },
+  network: { deciding: ["network"], other: ["hosting", "relay", "guard", "kind"] },
 };
 
 /** The answers that a segment has. */

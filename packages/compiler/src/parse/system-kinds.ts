@@ -1,0 +1,81 @@
+// system-kinds.ts: lists of autonomous systems, of one kind or each with its own.
+//
+// in   asn-lines: AS45090 a line, with a comment behind "#"
+//      asn-entities: a header ASN,Entity, then rows; some are repeated
+//      as-metadata: records with `asn` and `metadata.category`
+// out  the kind of each system by its number; a category that is not known here states nothing
+// err  FeedError: another file, or cut short
+// src  https://github.com/ipverse/as-metadata (category), read in November 2026
+
+import { z } from "zod";
+import type { NetworkKind } from "../catalog/claims.ts";
+import { FeedError, type Format } from "../catalog/feed.ts";
+import { readJson } from "./parser.ts";
+import { type Skips, Tally } from "./tally.ts";
+import { forEachLine, LONG, readText } from "./text.ts";
+
+export interface SystemKinds extends Skips {
+  readonly kinds: ReadonlyMap<number, NetworkKind>;
+}
+
+const MOST_ASN = 4_294_967_295;
+const CATEGORIES: Readonly<Record<string, NetworkKind>> = {
+  isp: "isp",
+  hosting: "hosting",
+  business: "business",
+  education_research: "education",
+  government_admin: "government",
+};
+const RECORDS = z.array(
+  z.object({
+    asn: z.number().int().min(0).max(MOST_ASN),
+    metadata: z.object({ category: z.string().nullish() }).nullish(),
+  }),
+);
+
+export function isSystemFormat(format: Format): boolean {
+  return format === "asn-lines" || format === "asn-entities" || format === "as-metadata";
+}
+
+/** @param kind of all systems, where the form has none. @throws FeedError */
+export function parseSystemKinds(
+  format: Format,
+  body: Uint8Array,
+  kind: NetworkKind | undefined,
+): SystemKinds {
+  if (format === "as-metadata") return parseMetadata(body);
+  if (kind === undefined) throw new Error(`${format} has no kind: its row in the feed table lacks it`);
+  const isTable = format === "asn-entities";
+  const pattern = isTable ? /^"?(\d{1,10})"?\s*,/ : /^AS(\d{1,10})\b/i;
+  const text = readText(body);
+  const tally = new Tally();
+  const kinds = new Map<number, NetworkKind>();
+  forEachLine(
+    text,
+    (line, number) => {
+      if (line.startsWith("#") || line.startsWith(";")) return;
+      if (isTable && number === 1) {
+        if (!/^"?ASN"?\s*,/i.test(line)) throw new FeedError("line 1 is not the header ASN,Entity");
+        return;
+      }
+      const asn = Number(pattern.exec(line)?.[1] ?? 0);
+      if (asn < 1 || asn > MOST_ASN) tally.fail(number, "is not an autonomous system");
+      else {
+        tally.use();
+        kinds.set(asn, kind);
+      }
+    },
+    (_line, number) => tally.fail(number, LONG),
+  );
+  tally.checkLines(text);
+  return { kinds, ...tally.report };
+}
+
+function parseMetadata(body: Uint8Array): SystemKinds {
+  const kinds = new Map<number, NetworkKind>();
+  for (const { asn, metadata } of readJson(readText(body), RECORDS)) {
+    const kind = CATEGORIES[metadata?.category ?? ""];
+    if (kind !== undefined && asn > 0) kinds.set(asn, kind);
+  }
+  return { kinds, skipped: [], skippedCount: 0 };
+}
