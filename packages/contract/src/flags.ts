@@ -121,6 +121,7 @@ const LABELS = {
   "webhook-sender": { meaning: "guard: machines that send a service's webhooks" },
   special_use: { meaning: "reserved by a standard" },
   disposable: { meaning: "domain of a disposable-email provider", name: "disposable email service" },
+  listed: { meaning: "on a list of disposable domains that no other list confirms: no verdict" },
   free_mail: { meaning: "domain of a provider of ordinary mail" },
   popular: { meaning: "among the most used domains; only where a disposable list names it" },
   shared_domain: { meaning: "strangers get names below it" },

@@ -125,7 +125,8 @@ function makeEmail(parts: readonly LoadedFeed[], { emit, chance }: Effects): Mad
   const verdicts = judgeDomains(claims);
   for (const conflict of verdicts.conflicts) emit({ type: "conflict", ...conflict });
   const sections = emailSections(verdicts.disposable, domainEvidence(claims, verdicts), chance);
-  return { sections, disposable: verdicts.disposable.size };
+  // Listed ones included: the gate sees the loss of a list, whether or not the list decides alone.
+  return { sections, disposable: verdicts.disposable.size + verdicts.listed.size };
 }
 
 function makeNetwork(parts: readonly LoadedFeed[], { emit }: Effects): Made {

@@ -41,6 +41,12 @@ const rows: readonly [name: string, claims: DomainClaims[], domain: string, entr
       "y.x.com",
       ["a sets 2", "b sets 3"],
     ],
+    [
+      "a telling name beside one of two lists",
+      [list("a", "disposable", "tempmail-x.com"), list("b", "disposable", "y.com")],
+      "tempmail-x.com",
+      ["a sets 2", "inkling sets - 3 its name says what it is for"],
+    ],
     ["free mail alone", [list("f", "free", "x.com")], "x.com", ["f label 2"]],
     ["a relay alone", [list("r", "relay", "x.com")], "x.com", ["r label 2"]],
     [
@@ -142,7 +148,7 @@ const rows: readonly [name: string, claims: DomainClaims[], domain: string, entr
       "below a shared domain: only what names it itself",
       [list("a", "disposable", "x.com"), list("b", "disposable", "y.x.com"), list("s", "shared", "x.com")],
       "y.x.com",
-      ["b sets 3"],
+      ["b label 3 the list copies others, and no other list confirms it"],
     ],
     ["a shared domain on no list", [list("s", "shared", "x.com")], "x.com", undefined],
     ["a public suffix", [list("a", "disposable", "co.uk")], "co.uk", undefined],

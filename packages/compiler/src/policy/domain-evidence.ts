@@ -23,6 +23,7 @@ const FLAGS = ["disposable"];
 
 const WHY = {
   noMail: "no mail can come from there",
+  unconfirmed: "the list copies others, and no other list confirms it",
   outvoted: "the lists that say disposable weigh more",
   below: "it lies below a disposable domain",
   above: "a relay lies below it",
@@ -43,7 +44,8 @@ export function domainEvidence(claims: readonly DomainClaims[], verdicts: Domain
     .filter(({ subject }) => subject in LABELS)
     .toSorted((a, b) => (a.feed < b.feed ? -1 : 1));
   const shared = sharedNames(claims);
-  const voted = new Set([...verdicts.conflicts.map(({ domain }) => domain), ...verdicts.doubts.keys()]);
+  const conflicts = verdicts.conflicts.map(({ domain }) => domain);
+  const voted = new Set([...conflicts, ...verdicts.doubts.keys(), ...verdicts.byName]);
   const above = relayParents(ordered);
   const lists = new Map<string, readonly EvidenceText[]>();
   for (const { domains } of ordered) {
@@ -59,6 +61,7 @@ export function domainEvidence(claims: readonly DomainClaims[], verdicts: Domain
         hasMail: mayHaveMail(domain, cut),
         relayBelow: above.get(domain),
         nameVoted: voted.has(domain) && hasDisposableName(path),
+        isUnconfirmed: path.some((name) => verdicts.listed.has(name)),
         isBelow: path.slice(1).some((name) => verdicts.disposable.has(name)),
         sharedBy: shared.get(domain),
         doubts: verdicts.doubts.get(domain) ?? [],
@@ -80,6 +83,8 @@ interface Facts {
   readonly hasMail: boolean;
   /** The feed that has a relay below it. */
   readonly relayBelow: string | undefined;
+  /** Do the lists that name it weigh too little, with nothing against it? */
+  readonly isUnconfirmed: boolean;
   /** Whether its name counted in a vote. */
   readonly nameVoted: boolean;
   readonly isBelow: boolean;
@@ -104,6 +109,9 @@ function entriesOf(
     const subject = subjectOf(one);
     const entry = { feed, label: LABELS[subject], span: one.labels };
     const weight = isVote && !isRelay && subject !== "relay" ? { weight: weightOf(feed) } : {};
+    if (subject === "disposable" && facts.isUnconfirmed && !facts.disposable && whyVoid === undefined) {
+      return { ...entry, label: "listed", effect: "label", why: WHY.unconfirmed };
+    }
     if (subject === "disposable") {
       return whyVoid === undefined
         ? { ...entry, effect: "sets", flags: FLAGS, ...weight }
@@ -175,8 +183,8 @@ function labelsOf(name: string): number {
 
 /** What entries are made of, as text: most of the names of a list share theirs. */
 function keyOf(listings: readonly Listing[], facts: Facts): string {
-  const { disposable, hasMail, relayBelow, nameVoted, isBelow, sharedBy, doubts } = facts;
-  const flags = [disposable, hasMail, nameVoted, isBelow].map(Number).join("");
+  const { disposable, hasMail, relayBelow, nameVoted, isBelow, isUnconfirmed, sharedBy, doubts } = facts;
+  const flags = [disposable, hasMail, nameVoted, isBelow, isUnconfirmed].map(Number).join("");
   const against = doubts.map(({ feed, weight, name, why }) =>
     [feed, weight, name && labelsOf(name), why].join(),
   );

@@ -4,6 +4,8 @@
 // A weight reflects a list's sources, not its size: lists that copy each other count once.
 // docs/policy.md shows how these numbers were found, and all that they decide.
 
+import { FEEDS } from "../catalog/feeds.ts";
+
 /** Feed -> weight; 1 for a feed that is not here. */
 export const WEIGHTS: Readonly<Record<string, number>> = {
   // For disposable.
@@ -19,6 +21,20 @@ export const WEIGHTS: Readonly<Record<string, number>> = {
   "cloudflare-top-100k": 3, // as much as a reviewed list and a live mail server: services are popular, too
   "tranco-10k": 3,
 };
+
+/**
+ * Of a list that goes by its own observation or review: it makes a domain disposable alone, where nothing speaks against
+ * it. Other lists need one of another publisher, or a live mail server, to confirm them. docs/accuracy.md has the recall and the precision of other settings.
+ */
+export const OWN_OBSERVATION = 2;
+
+/** Lists of domains whose mail server was found alive: new services are there first. */
+export const LIVE_MAIL_SERVERS: ReadonlySet<string> = new Set(["disposable-domains-mx"]);
+
+const PUBLISHERS = new Map(FEEDS.map(({ id, homepage }) => [id, homepage]));
+
+/** Whose list a feed is: two lists of one publisher do not confirm each other. */
+export const publisherOf = (feed: string) => PUBLISHERS.get(feed) ?? feed;
 
 /** Of a popular domain for a listed name below it. */
 export const POPULAR_PARENT_WEIGHT = 1;

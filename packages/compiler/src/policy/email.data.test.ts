@@ -138,9 +138,10 @@ for (const from of ["mirror", "seeds"] as const)
       for (const domain of POPULAR_SERVICES) expect(lookup(verdicts, domain).length).toBeGreaterThan(0);
     });
 
-    test("nearly all listed domains are disposable", () => {
+    test("nearly all listed domains are disposable, or on a list that no other confirms", () => {
       const names = new Set(lists.flatMap(({ domains }) => [...domains.keys()]));
-      expect(verdicts.disposable.size).toBeGreaterThan(names.size * 0.99);
+      expect(verdicts.disposable.size + verdicts.listed.size).toBeGreaterThan(names.size * 0.99);
+      expect(verdicts.disposable.size).toBeGreaterThan(50_000);
       for (const domain of ["mailinator.com", "yopmail.com", "guerrillamail.com", "me.mailinator.com"])
         expect(lookup(verdicts, domain).length).toBeGreaterThan(0);
     });

@@ -34,9 +34,24 @@ describe("judgeDomains", () => {
   const rows: { name: string; claims: DomainClaims[]; expected: Record<string, readonly string[]> }[] = [
     { name: "no claims", claims: [], expected: {} },
     {
-      name: "one list is enough where no list disagrees",
-      claims: [listed("a", "one.com"), listed("b", "two.com", "one.com")],
+      name: "a list of copies is enough where no other is loaded that could confirm it",
+      claims: [listed("a", "one.com", "two.com")],
       expected: { "one.com": ["one.com"], "two.com": ["two.com"] },
+    },
+    {
+      name: "otherwise it takes lists of two publishers, a live mail server, one of its own observation, or a telling name",
+      claims: [
+        listed("disposable-domains", "one.com", "both.com", "live.com", "tempmail-x.com"),
+        listed(COPIED, "live.com"), // of the same publisher
+        listed("tompec-domains", "two.com", "both.com"),
+        listed(REVIEWED, "reviewed.com"),
+      ],
+      expected: {
+        "both.com": ["both.com"],
+        "live.com": ["live.com"],
+        "reviewed.com": ["reviewed.com"],
+        "tempmail-x.com": ["tempmail-x.com"],
+      },
     },
     {
       name: "public suffixes never, the private section included; names below them as any other",

@@ -10,14 +10,23 @@
 //   2 a domain whose names below belong to strangers: never, and claims about it say nothing about these names
 //   3 a relay, what is below it, and what is above it (flagging the parent would flag the relay): never
 //   4 below a disposable domain: disposable
-//   5 on no list of free mail, and nothing else against it (domain-doubts.ts): disposable, one list is enough
+//   5 on no list of free mail, and nothing else against it (domain-doubts.ts): disposable where a list of its own
+//     observation has it, lists of two publishers have it, it had a live mail server, or its name says so; a collection is enough alone
+//     where no other is loaded that could confirm it
 //   6 otherwise a vote: weights (domain-weights.ts), a list and its copies once (lineage.ts); as many against as for: not
 //     disposable
 
 import { cutSuffix, isSpecialUseDomain, type SuffixCut, toAsciiDomain, walkUp } from "@inkling/engine";
 import type { DomainClaims } from "../catalog/claims.ts";
 import { DomainDoubts, type Doubt } from "./domain-doubts.ts";
-import { hasDisposableName, NAME_WEIGHT, weightOf } from "./domain-weights.ts";
+import {
+  hasDisposableName,
+  LIVE_MAIL_SERVERS,
+  NAME_WEIGHT,
+  OWN_OBSERVATION,
+  publisherOf,
+  weightOf,
+} from "./domain-weights.ts";
 import { independentWeight, type WeightedList } from "./lineage.ts";
 
 export interface Conflict {
@@ -32,6 +41,10 @@ export interface DomainVerdicts {
   readonly disposable: ReadonlyMap<string, readonly string[]>;
   /** Between lists, allow-lists included; in order of names. */
   readonly conflicts: readonly Conflict[];
+  /** On lists that weigh too little together: not disposable. */
+  readonly listed: ReadonlySet<string>;
+  /** Disposable because their name says so as well. */
+  readonly byName: ReadonlySet<string>;
   /** Listed domains -> what spoke against the listing beside allow-lists. */
   readonly doubts: ReadonlyMap<string, readonly Doubt[]>;
 }
@@ -50,6 +63,9 @@ export function judgeDomains(claims: readonly DomainClaims[]): DomainVerdicts {
   const disposable = new Map<string, readonly string[]>();
   const conflicts: Conflict[] = [];
   const doubted = new Map<string, readonly Doubt[]>();
+  const undecided = new Set<string>();
+  const byName = new Set<string>();
+  const needsConfirmation = isConfirmed(lists.filter(({ feed }) => weightOf(feed) < OWN_OBSERVATION));
   for (const domain of byDepth(listed)) {
     const cut = cutSuffix(domain);
     const up = walkUp(domain, cut);
@@ -66,11 +82,30 @@ export function judgeDomains(claims: readonly DomainClaims[]): DomainVerdicts {
       if (isFree) conflicts.push(conflict);
       if (conflict.verdict === "not disposable") continue;
     }
+    const isUndoubted = parent === undefined && !isFree && doubts.length === 0;
+    if (isUndoubted && needsConfirmation && !isConfirmed(lists.filter((claim) => names(claim, path)))) {
+      if (hasDisposableName(path)) byName.add(domain);
+      else {
+        undecided.add(domain);
+        continue;
+      }
+    }
     const service = serviceOf(path, naming) ?? parent;
     disposable.set(domain, service === undefined || service === domain ? [domain] : [domain, service]);
   }
   conflicts.sort((a, b) => (a.domain < b.domain ? -1 : 1));
-  return { disposable, conflicts, doubts: doubted };
+  return { disposable, conflicts, doubts: doubted, listed: undecided, byName };
+}
+
+/** Is one of these lists of its own observation, that of live mail servers included, or are they of two publishers? */
+function isConfirmed(lists: readonly DomainClaims[]): boolean {
+  const [first] = lists;
+  return lists.some(
+    ({ feed }) =>
+      weightOf(feed) >= OWN_OBSERVATION ||
+      LIVE_MAIL_SERVERS.has(feed) ||
+      publisherOf(feed) !== publisherOf(first!.feed),
+  );
 }
 
 /** Domains whose names below belong to strangers -> the feed that has them. */
