@@ -151,7 +151,7 @@ test("no other user may read what a server writes, and doctor reports a folder t
   process.umask(mask);
   const paths = ["", ...(readdirSync(dataDir, { recursive: true }) as string[])];
   expect(paths).toContain("inkling.db");
-  expect(paths).toContain("overrides.json");
+  expect(paths).toContain("revocations");
   const open = paths.filter((path) => (statSync(join(dataDir, path)).mode & 0o027) !== 0);
   expect(open).toEqual([]);
   expect(statSync(dataDir).mode & 0o777).toBe(0o750);

@@ -7,7 +7,7 @@ import type { AddressFlag, Prefix } from "@inkling/engine";
 export type Flag = AddressFlag;
 
 /** What a list states about its networks; policy/labels.ts has the effect of each. */
-export type Label = FlagLabel | "hosting" | "relay";
+export type Label = FlagLabel | "hosting" | "relay" | "anycast";
 
 export const NETWORK_KINDS = [
   "hosting",
@@ -42,7 +42,7 @@ export type GuardKind =
   | "webhook-sender";
 
 /** What a network claim is about: a flag, a label that is no verdict, or a guard against flags. */
-export type NetworkSubject = Flag | "relay" | "hosting" | "guard";
+export type NetworkSubject = Flag | "relay" | "hosting" | "anycast" | "guard";
 
 /**
  * What a domain claim is about; `free` and `relay` are allow-lists. `popular` only weighs against disposable lists, below

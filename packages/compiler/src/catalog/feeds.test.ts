@@ -14,7 +14,7 @@ const PACKAGE = join(import.meta.dir, "../..");
 const FIXTURES = readdirSync(join(PACKAGE, "fixtures/feeds"));
 /** Their publishers have no lasting address for them. */
 const MIRROR_ONLY = ["microsoft-geofeed"];
-const NETWORK_SETS = new Set<string>([...REPUTATION_FLAGS, "guard", "hosting"]);
+const NETWORK_SETS = new Set<string>([...REPUTATION_FLAGS, "guard", "hosting", "anycast"]);
 const DOMAIN_SETS = new Set(["disposable", "free", "popular", "shared"]);
 const rows = FEEDS.map((feed) => [feed.id, feed] as const);
 const seeded = rows.filter(([, feed]) => feed.seed !== undefined);

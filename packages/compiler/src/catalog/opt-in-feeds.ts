@@ -64,6 +64,22 @@ export function asksForAgreement({ licence, optIn }: Pick<Feed, "licence" | "opt
   return licence === NO_LICENCE || optIn?.why === "licence" || optIn?.why === "non-commercial";
 }
 
+/** Networks whose addresses answer from many places, as measured from many places. */
+const ANYCAST = {
+  sets: "anycast",
+  format: "ip-lines",
+  label: "anycast",
+  homepage: "https://github.com/bgptools/anycast-prefixes",
+  licence: NO_LICENCE,
+  cadenceHours: DAY,
+  age: AGE.placeFeeds,
+  change: 0.5,
+  widest: { v4: 16, v6: 29 },
+  maxBytes: 4 * MIB,
+  supplement: true,
+  optIn: { why: "licence", terms: OWN_RISK },
+} as const;
+
 export const OPT_IN_FEEDS: readonly Feed[] = [
   {
     ...MAXMIND,
@@ -322,5 +338,23 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     entries: { least: 3_000, most: 300_000 },
     maxBytes: 16 * MIB,
     optIn: { why: "noisy", terms: NOISY },
+  },
+  {
+    ...ANYCAST,
+    id: "bgptools-anycast-v4",
+    title: "bgp.tools: IPv4 networks that are anycast",
+    urls: fixed(
+      "https://raw.githubusercontent.com/bgptools/anycast-prefixes/master/anycatch-v4-prefixes.txt",
+    ),
+    entries: { least: 1_000, most: 50_000 },
+  },
+  {
+    ...ANYCAST,
+    id: "bgptools-anycast-v6",
+    title: "bgp.tools: IPv6 networks that are anycast",
+    urls: fixed(
+      "https://raw.githubusercontent.com/bgptools/anycast-prefixes/master/anycatch-v6-prefixes.txt",
+    ),
+    entries: { least: 500, most: 50_000 },
   },
 ];

@@ -74,7 +74,7 @@ export interface PlaceOrigin {
   readonly database?: string | undefined;
 }
 
-const ANYCAST = { label: "anycast", why: "the address is in many places at once: no city" } as const;
+const ANYCAST = { label: "anycast", why: "the address is in many places at once: no location" } as const;
 
 export function geoEntries(mask: number, origin: PlaceOrigin, registry: string | undefined): EvidenceText[] {
   const entries: EvidenceText[] = [];

@@ -6,7 +6,7 @@
 //
 // A city, or a country or region that the database contradicts, is the operator's; where it only confirms the database,
 // the database's place stays. One address of an anycast network is in many places at once: the country that it is
-// registered in is all that is gazetteer.
+// registered in is all that is known: a city, coordinates, a radius or a time zone would be invented.
 
 import {
   cover,
@@ -174,7 +174,7 @@ export class OperatorPlaces {
     const key = feed.stated === "anycast" ? `${row} ${registered}` : `${row}`;
     let made = this.made.get(key);
     if (made === undefined) {
-      made = feed.stated === "anycast" ? this.makeAnycast(feed, registered) : this.make(feed, stated);
+      made = feed.stated === "anycast" ? makeAnycast(feed, registered) : this.make(feed, stated);
       this.made.set(key, made);
     }
     return made;
@@ -204,16 +204,15 @@ export class OperatorPlaces {
     return { stated: { ...stated, cityName }, place, feed, from: id };
   }
 
-  private makeAnycast(feed: OperatorFeed, registered: string | undefined): OperatorPlace {
-    const middle = registered && this.gazetteer.middleOf(registered);
-    const place: Place = { countryCode: registered, ...middle, subdivisions: [] };
-    return { stated: { subdivisions: [] }, place, feed, from: undefined };
-  }
-
   private get gazetteer(): Gazetteer {
     if (this.readGazetteer === undefined) throw new Error("the database has not been read");
     return this.readGazetteer;
   }
+}
+
+function makeAnycast(feed: OperatorFeed, registered: string | undefined): OperatorPlace {
+  const place: Place = { countryCode: registered, isAnycast: true, subdivisions: [] };
+  return { stated: { subdivisions: [] }, place, feed, from: undefined };
 }
 
 /** The networks of a covering that have a value. */

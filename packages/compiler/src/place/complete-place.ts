@@ -23,7 +23,8 @@ export function completePlace(place: Place): Place {
     continentName: place.continentName ?? (continentCode && findContinentName(continentCode)),
     countryName: place.countryName ?? country.name,
     accuracyRadius: place.accuracyRadius ?? estimateRadius(place),
-    timeZone: place.timeZone ?? findTimeZone(country.code, localCoordinates(place)),
+    timeZone:
+      place.timeZone ?? (place.isAnycast ? undefined : findTimeZone(country.code, localCoordinates(place))),
     registeredCountryName: place.registeredCountryName ?? registered.name,
     subdivisions: completeSubdivisions(place, country.code),
   };

@@ -29,6 +29,8 @@ export interface Place {
   /** Degrees, WGS 84. */
   readonly latitude?: number | undefined;
   readonly longitude?: number | undefined;
+  /** In many places at once: nothing follows from its country. */
+  readonly isAnycast?: true | undefined;
   /** IANA name. */
   readonly timeZone?: string | undefined;
   readonly postalCode?: string | undefined;

@@ -35,6 +35,7 @@ export const GUARD_KINDS: Readonly<Record<GuardKind, GuardRule>> = {
 
 /** Are the networks under this label anycast? A CDN operator's other networks are not. */
 export function isAnycast(label: Label | GuardKind | undefined): boolean {
+  if (label === "anycast") return true;
   return label !== undefined && label in GUARD_KINDS && GUARD_KINDS[label as GuardKind].anycast === true;
 }
 

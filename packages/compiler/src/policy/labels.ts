@@ -25,6 +25,8 @@ export const LABELS: Readonly<Record<Label, LabelRule>> = {
   botnet_c2: {},
   // Data centres also host sites' own servers, crawlers and offices' gateways.
   hosting: {},
+  // About places alone.
+  anycast: {},
   // Ordinary people, many behind one address; the operator refuses abusers itself.
   relay: { takes: IS_PROXY | IS_ABUSER },
 };

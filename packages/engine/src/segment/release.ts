@@ -23,7 +23,7 @@ export type Answer = (typeof ANSWERS)[number];
 export const FEED_SETS: Readonly<
   Record<SegmentKind, { readonly deciding: readonly string[]; readonly other: readonly string[] }>
 > = {
-  geo: { deciding: ["geolocation", "registered_country"], other: ["network"] },
+  geo: { deciding: ["geolocation", "registered_country"], other: ["network", "anycast"] },
   reputation: {
     deciding: REPUTATION_FLAGS,
     other: ["hosting", "relay", "guard", "network"],
@@ -115,7 +115,7 @@ export const release = z.object({
   feeds: z.array(feedReport),
   /** By flag; absent without a reputation segment, and in older releases. */
   flagged: z.record(z.string(), flaggedSpace).optional(),
-  /** How many domains are disposable; absent without an email segment, and in older releases. */
+  /** How many domains are disposable or `listed`; absent without an email segment, and in older releases. */
   disposable: z.number().int().nonnegative().optional(),
   /** Answers without any loaded feed but such as only add to others: "no" is unknown. */
   missing: z.array(z.enum(ANSWERS)),

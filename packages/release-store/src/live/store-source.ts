@@ -26,7 +26,7 @@ interface StoreSourceOptions<T> {
   readonly what: string;
   readonly snapshot: SnapshotFile<T> | undefined;
   /** Runs before a load; what it throws is a failed check. */
-  readonly beforeLoad?: (stamp: string) => Promise<void>;
+  readonly beforeLoad?: () => Promise<void>;
 }
 
 export function storeSource<T>(options: StoreSourceOptions<T>): LiveSource<T> {
@@ -43,7 +43,7 @@ export function storeSource<T>(options: StoreSourceOptions<T>): LiveSource<T> {
     version: async (known) => {
       const stamp = await readStamp();
       refuseEmpty(stamp, known);
-      await beforeLoad?.(stamp);
+      await beforeLoad?.();
       return stamp;
     },
     load: async (known) => {

@@ -57,7 +57,11 @@ export function liveKeys(options: LiveKeysOptions): LiveKeys {
   return new Live<KeySnapshot | undefined>({
     initial: undefined,
     source: storeSource<KeySnapshot | undefined>({
-      readStamp: () => store.readKeyStamp(),
+      readStamp: async () => {
+        const stamp = await store.readKeyStamp();
+        isPrepared &&= !isEmptyStamp(stamp); // also where it is refused: what comes next may be another database
+        return stamp;
+      },
       load: async () => {
         const value = await store.loadKeys();
         return { version: value.stamp, value };
@@ -66,10 +70,8 @@ export function liveKeys(options: LiveKeysOptions): LiveKeys {
       countLost: (known) => (madeKeyIds(known).length > 0 ? countKeys(known) : 0),
       what: "a key",
       snapshot: copy,
-      beforeLoad: async (stamp) => {
-        if (isPrepared && !isEmptyStamp(stamp)) return;
-        isPrepared = false;
-        await beforeFirstLoad?.();
+      beforeLoad: async () => {
+        if (!isPrepared) await beforeFirstLoad?.();
         isPrepared = true;
       },
     }),
