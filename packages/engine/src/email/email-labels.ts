@@ -88,9 +88,19 @@ const GUESSED: ReadonlySet<string> = new Set(
 /** Near a popular one, but on lists of free mail. */
 const REAL: ReadonlySet<string> = new Set(
   words(`
-  hitmail.com prontomail.com hotmail.co yahoo.co yaho.com sbcglbal.net
+  hitmail.com prontomail.com yahoo.co sbcglbal.net
 `),
 );
+
+/** On lists of free mail, and typing errors all the same: nobody offers mailboxes there. */
+const NEVER_MEANT: Readonly<Record<string, string>> = {
+  "yaho.com": "yahoo.com",
+  "hotmail.co": "hotmail.com",
+};
+
+/** The popular domain that is meant by one that lists of free mail have by mistake. */
+export const meantInstead = (host: string): string | undefined =>
+  Object.hasOwn(NEVER_MEANT, host) ? NEVER_MEANT[host] : undefined;
 
 /** Endings that are countries, and still typing errors after a name of GUESSED. */
 const TYPOS: Readonly<Record<string, readonly string[]>> = { com: ["co", "cm", "om"], net: ["ne"] };
@@ -130,6 +140,8 @@ function split(host: string) {
  */
 export function suggestDomain(host: string): string | undefined {
   if (popularDomains.has(host) || REAL.has(host)) return undefined;
+  const meant = meantInstead(host);
+  if (meant !== undefined) return meant;
   const { name, ending } = split(host);
   const near = byLetter
     .get(name[0]!)
@@ -168,7 +180,9 @@ function errorsOfEnding(
   if (ending === right) return 0;
   if (known) return name === meant && GUESSED.has(meant) && TYPOS[right]?.includes(ending) ? 1 : Infinity;
   const errors = distance(ending, right);
-  return errors <= (right.length <= SHORT_ENDING ? 1 : 2) ? errors : Infinity;
+  if (errors <= (right.length <= SHORT_ENDING ? 1 : 2)) return errors;
+  // No ending at all: "comcast.con" means the only domain of that name.
+  return name === meant && GUESSED.has(meant) ? MAX_ERRORS : Infinity;
 }
 
 /** Edits from one to the other; what is too many by length alone is not counted. */

@@ -10,7 +10,7 @@ import { clearHostBits, formatIp, IpAddress, type UnwrappedAddress } from "../ad
 import { ascii } from "../email/ascii.ts";
 import { isSpecialUseDomain } from "../email/domain.ts";
 import type { EmailAddress } from "../email/email.ts";
-import { hasTag, isRoleAccount, suggestDomain } from "../email/email-labels.ts";
+import { hasTag, isRoleAccount, meantInstead, suggestDomain } from "../email/email-labels.ts";
 import { EvidenceBody, labelsIn, SPAN_NONE, SPAN_OF_ANSWER } from "../segment/evidence.ts";
 import type { IpSegment } from "../segment/ip-segment.ts";
 import type { FeedReport } from "../segment/release.ts";
@@ -182,7 +182,7 @@ export function labelEntries(text: string, host: string, record?: Uint8Array): U
   if (isRoleAccount(local)) entries.push(ROLE_ACCOUNT);
   if (hasTag(local)) entries.push(ALIAS);
   const suggestion = suggestDomain(host);
-  if (suggestion !== undefined && !isInUse(record)) {
+  if (suggestion !== undefined && (meantInstead(host) !== undefined || !isInUse(record))) {
     entries.push(entry("mistyped", { did_you_mean: suggestion }));
   }
   return entries;
