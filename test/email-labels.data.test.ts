@@ -13,13 +13,13 @@ const corrected = (domains: readonly string[]) =>
   });
 
 describe("real mail domains", () => {
-  test.each([
-    ["free-mail.txt", 4_000],
-    ["relay-mail.txt", 30],
-  ])("none of %s is corrected", (file, least) => {
+  test.each<[file: string, least: number, mistakes: readonly string[]]>([
+    ["free-mail.txt", 4_000, ["hotmail.co -> hotmail.com", "yaho.com -> yahoo.com"]], // on the list by mistake
+    ["relay-mail.txt", 30, []],
+  ])("none of %s is corrected, but for its mistakes", (file, least, mistakes) => {
     const domains = readFileSync(join(MIRROR, file), "utf8").split(/\r?\n/).filter(Boolean);
     expect(domains.length).toBeGreaterThan(least);
-    expect(corrected(domains)).toEqual([]);
+    expect(corrected(domains).sort()).toEqual([...mistakes]);
   });
 });
 

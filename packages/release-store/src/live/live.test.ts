@@ -153,6 +153,18 @@ test("a slow source delays nobody who reads, and a change during its load is fou
   await live.stop();
 });
 
+test("who is told of a value sees the state that it brought", async () => {
+  const seen: (string | undefined)[] = [];
+  const onApplied = () => void seen.push(live.state.error?.message);
+  const { source, live } = setUp({ onApplied });
+  source.isAway = true;
+  await live.start();
+  source.isAway = false;
+  await live.refresh();
+  expect(seen).toEqual([undefined]);
+  await live.stop();
+});
+
 test("a value that is refused is not in force, and is tried again", async () => {
   let refusals = 0;
   const apply = (value: string) => {

@@ -37,7 +37,7 @@ export interface LiveOptions<T> {
   readonly source: LiveSource<T>;
   /** Puts a value in force; called with one value after the other. */
   readonly apply?: (value: T, how: Applied<T>) => void | Promise<void>;
-  /** Called when a value is in force, with `current` set. */
+  /** Called when a value was loaded and is in force, with `current` and `state` up to date. */
   readonly onApplied?: (value: T, how: Applied<T>) => void;
   /**
    * Called after each check.
@@ -158,9 +158,11 @@ export class Live<T> {
 
   private async load(): Promise<void> {
     const loaded = await this.options.source.load(this.known);
-    await this.apply(loaded, "source", 0);
+    const how = await this.apply(loaded, "source", 0);
     this.sourceVersion = loaded.version;
     this.loadedAt = this.now();
+    this.error = undefined; // who is told of the value may ask for the state
+    this.options.onApplied?.(loaded.value, how);
   }
 
   private readonly known = () => this.inForce ?? this.options.snapshot?.read();
@@ -169,21 +171,25 @@ export class Live<T> {
   private async useSnapshot(): Promise<void> {
     const saved = this.options.snapshot?.read();
     if (saved === undefined) return;
-    await this.apply(saved, "snapshot", saved.ageMs);
+    const how = await this.apply(saved, "snapshot", saved.ageMs);
     this.confirm(saved.ageMs);
+    this.options.onApplied?.(saved.value, how);
   }
 
   /** One after the other: what `apply` left out meanwhile must not come back. */
-  private apply(loaded: Loaded<T>, from: Applied<T>["from"], ageMs: number): Promise<void> {
+  private apply(loaded: Loaded<T>, from: Applied<T>["from"], ageMs: number): Promise<Applied<T>> {
     const applied = this.applying.then(async () => {
       const how = { before: this.current, from, ageMs, isOtherOrigin: from !== this.from };
       await this.options.apply?.(loaded.value, how);
       this.inForce = loaded;
       this.current = loaded.value;
       this.from = from;
-      this.options.onApplied?.(loaded.value, how);
+      return how;
     });
-    this.applying = applied.catch(() => {}); // the caller gets the error
+    this.applying = applied.then(
+      () => {},
+      () => {}, // the caller gets the error
+    );
     return applied;
   }
 
