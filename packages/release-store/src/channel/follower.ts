@@ -8,25 +8,11 @@
 // read in this process, which serves: the verifier reads those without a mark, and one that is damaged is downloaded
 // again. Trust in a version is stored only when all of its release was found sound.
 
-import { createHash, type Hash } from "node:crypto";
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fsyncSync,
-  ftruncateSync,
-  openSync,
-  readFileSync,
-  readSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Release, SegmentReport } from "@inkling/engine";
 import { z } from "zod";
-import { PRIVATE_FILE, replaceFile, replaceJson } from "../atomic-file.ts";
+import { replaceFile, replaceJson } from "../atomic-file.ts";
 import { messageOf } from "../error-message.ts";
 import { fileStamp } from "../file-stamp.ts";
 import { DATA_FOLDER, prepareDataFolder } from "../layout.ts";
@@ -47,6 +33,7 @@ import { areMarked, markedOf, type Stamps, stampsOf } from "../verified.ts";
 import { ChannelError } from "./channel-error.ts";
 import { unseal } from "./envelope.ts";
 import { type ObjectReader, readInTime, readText } from "./object-store.ts";
+import { PartFile } from "./part-file.ts";
 import { MANIFEST_LIMIT, readManifest, requireOwn, STATEMENT_LIMIT } from "./publisher.ts";
 import { CHANNEL_PATHS, type ReleaseRef, readStatement, releaseFor, type Statement } from "./statement.ts";
 
@@ -374,71 +361,4 @@ function explained(error: unknown, dataDir: string): unknown {
   const hint =
     (error as NodeJS.ErrnoException).code === "ENOSPC" ? `make room on the disk of ${dataDir}` : undefined;
   return new ChannelError("disk", messageOf(error), hint, { cause: error });
-}
-
-const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDWR } = constants;
-/** Never through a link that another user placed under that name. */
-const APPEND = O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW;
-
-/** A segment that has arrived in part. */
-class PartFile {
-  bytes = 0;
-  private readonly path: string;
-  private descriptor: number | undefined;
-  private hash: Hash;
-
-  private constructor(path: string, descriptor: number) {
-    this.path = path;
-    this.descriptor = descriptor;
-    this.hash = createHash("sha256");
-  }
-
-  /** Goes on with what is there. */
-  static async open(path: string): Promise<PartFile> {
-    const part = new PartFile(path, openSync(path, APPEND, PRIVATE_FILE));
-    try {
-      const block = new Uint8Array(1 << 20);
-      for (let read = 1; read > 0; part.bytes += read) {
-        read = readSync(part.descriptor!, block, 0, block.length, part.bytes);
-        part.hash.update(block.subarray(0, read));
-        await new Promise((resolve) => setImmediate(resolve)); // who serves goes on answering
-      }
-      return part;
-    } catch (error) {
-      part.close();
-      throw error;
-    }
-  }
-
-  write(chunk: Uint8Array): void {
-    for (let at = 0; at < chunk.length; ) at += writeSync(this.descriptor!, chunk, at);
-    this.hash.update(chunk);
-    this.bytes += chunk.length;
-  }
-
-  restart(): void {
-    ftruncateSync(this.descriptor!, 0);
-    this.hash = createHash("sha256");
-    this.bytes = 0;
-  }
-
-  digest(): string {
-    return this.hash.copy().digest("hex");
-  }
-
-  commit(path: string): void {
-    fsyncSync(this.descriptor!);
-    this.close();
-    renameSync(this.path, path);
-  }
-
-  drop(): void {
-    this.close();
-    rmSync(this.path, { force: true });
-  }
-
-  close(): void {
-    if (this.descriptor !== undefined) closeSync(this.descriptor);
-    this.descriptor = undefined;
-  }
 }

@@ -1,0 +1,82 @@
+// part-file.ts: a segment while it is downloaded: what has arrived is kept as <name>.part, hashed, and renamed when it is whole.
+
+import { createHash, type Hash } from "node:crypto";
+import {
+  closeSync,
+  constants,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
+import { PRIVATE_FILE } from "../atomic-file.ts";
+
+const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDWR } = constants;
+/** Never through a link that another user placed under that name. */
+const APPEND = O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW;
+
+/** A segment that has arrived in part. */
+export class PartFile {
+  bytes = 0;
+  private readonly path: string;
+  private descriptor: number | undefined;
+  private hash: Hash;
+
+  private constructor(path: string, descriptor: number) {
+    this.path = path;
+    this.descriptor = descriptor;
+    this.hash = createHash("sha256");
+  }
+
+  /** Goes on with what is there. */
+  static async open(path: string): Promise<PartFile> {
+    const part = new PartFile(path, openSync(path, APPEND, PRIVATE_FILE));
+    try {
+      const block = new Uint8Array(1 << 20);
+      for (let read = 1; read > 0; part.bytes += read) {
+        read = readSync(part.descriptor!, block, 0, block.length, part.bytes);
+        part.hash.update(block.subarray(0, read));
+        await new Promise((resolve) => setImmediate(resolve)); // who serves goes on answering
+      }
+      return part;
+    } catch (error) {
+      part.close();
+      throw error;
+    }
+  }
+
+  write(chunk: Uint8Array): void {
+    for (let at = 0; at < chunk.length; ) at += writeSync(this.descriptor!, chunk, at);
+    this.hash.update(chunk);
+    this.bytes += chunk.length;
+  }
+
+  restart(): void {
+    ftruncateSync(this.descriptor!, 0);
+    this.hash = createHash("sha256");
+    this.bytes = 0;
+  }
+
+  digest(): string {
+    return this.hash.copy().digest("hex");
+  }
+
+  commit(path: string): void {
+    fsyncSync(this.descriptor!);
+    this.close();
+    renameSync(this.path, path);
+  }
+
+  drop(): void {
+    this.close();
+    rmSync(this.path, { force: true });
+  }
+
+  close(): void {
+    if (this.descriptor !== undefined) closeSync(this.descriptor);
+    this.descriptor = undefined;
+  }
+}
