@@ -1,0 +1,300 @@
+// layout.ts: the format of a file and its columns of addresses and email addresses.
+//
+// in   the first lines of the file, its name, and what the user says of it
+// out  a Layout, and the names of its columns for people
+// err  BulkError: a format that is not known, a column that does not exist, nothing to look up
+
+import { parseEmail } from "@inkling/engine";
+import { BulkError } from "../errors.ts";
+import { addressIn, clientAmong, emailIn, memberAt, objectOf, pathsOf, shareOf } from "./cells.ts";
+import { CLIENT, fieldNames, LOG_FORMATS, type LogName, recognize } from "./logs.ts";
+import {
+  delimiterIn,
+  type FormatName,
+  firstRow,
+  type RowFormat,
+  type RowLayout,
+  splitRow,
+  splitRows,
+  type TableFormat,
+  W3C_FIELDS,
+} from "./rows.ts";
+
+const EMAIL_NAME = /^(user|customer|contact)?[-_ ]?(e-?mail|e-?mail[-_ ]?addr(ess)?|mail)$/i;
+
+const linesOf = (text: string) => text.split(/\r?\n/).filter((line) => line !== "");
+
+const isTable = (format: RowFormat) => format === "csv" || format === "tsv";
+
+export type Columns = Omit<FileLayout, "format">;
+
+export interface FileLayout extends RowLayout {
+  /** Does the first row name the columns? */
+  readonly hasHeader: boolean;
+  /** The line that names the columns (w3c). */
+  readonly fieldsLine?: string | undefined;
+}
+
+/** What the user says of a file. */
+export interface LayoutOptions {
+  readonly format?: FormatName | undefined;
+  /** The name of a column, member or field, or a number from 1 on. */
+  readonly ipColumn?: string | undefined;
+  readonly emailColumn?: string | undefined;
+}
+
+/** A layout, and the first rows that it was found in. */
+export type Layout = FileLayout & { readonly lines: readonly string[] };
+
+/** @throws BulkError */
+export function layoutOf(head: string, name: string, options: LayoutOptions): Layout {
+  const layout = fileLayout(head, linesOf(head), name, options);
+  const { format, delimiter = "," } = layout;
+  return { ...layout, lines: isTable(format) ? splitRows(head, delimiter, HEAD_ROWS) : linesOf(head) };
+}
+
+function fileLayout(
+  head: string,
+  lines: readonly string[],
+  name: string,
+  options: LayoutOptions,
+): FileLayout {
+  const { format } = options;
+  const [first = ""] = lines;
+  switch (format ?? endingOf(name)) {
+    case "csv":
+      return { format: "csv", ...columnsOf("csv", head, options) };
+    case "tsv":
+      return { format: "tsv", ...columnsOf("tsv", head, options) };
+    case "ndjson":
+      return { format: "ndjson", ...membersOf(lines, options) };
+    case "w3c":
+      return w3cLayout(lines, options);
+    case "log":
+    case undefined:
+      break;
+    default:
+      return lineLayout(format as LogName, options);
+  }
+  if (/^#(Version|Fields):/.test(first)) return w3cLayout(lines, options);
+  if (/^\s*\{/.test(first)) return { format: "ndjson", ...membersOf(lines, options) };
+  const log = recognize(lines);
+  if (log !== undefined) return lineLayout(log, options);
+  const row = firstRow(head);
+  const isNoTable = !/[,;\t]/.test(row) && row.includes(" ");
+  if (format === "log" || /\.log$/i.test(bareName(name)) || (isNoTable && !isColumn(lines)))
+    throw usage(
+      `${name === "-" ? "standard input" : name} is in no format that is known`,
+      "name one with --format, or write the addresses into a column of a CSV file first",
+    );
+  const table = row.includes("\t") ? "tsv" : "csv";
+  return { format: table, ...columnsOf(table, head, options) };
+}
+
+/** One column, with a name that has a space in it. */
+const isColumn = (lines: readonly string[]) =>
+  shareOf(lines.slice(1), (text) => isIp(text) || isEmail(text)) > 0.5;
+
+/** Without the ending that a compressed file has. */
+const bareName = (name: string) => name.replace(/\.(gz|zst)$/i, "");
+
+export function endingOf(name: string): "csv" | "tsv" | "ndjson" | undefined {
+  const ending = /\.(csv|tsv|ndjson|jsonl)$/i.exec(bareName(name))?.[1]?.toLowerCase();
+  return ending === "jsonl" ? "ndjson" : (ending as "csv" | "tsv" | "ndjson" | undefined);
+}
+
+export function columnTitle(
+  { format, hasHeader, delimiter, lines }: Layout,
+  key: number | string | undefined,
+): string {
+  if (key === undefined) return "";
+  if (typeof key === "string") return key;
+  const named =
+    format === "w3c"
+      ? fieldsOf(lines)
+      : hasHeader
+        ? splitRow(lines[0] ?? "", delimiter ?? ",").map((cell) => cell.trim())
+        : [];
+  return named[key] ?? `column ${key + 1}`;
+}
+
+/** The format and its columns, for people. */
+export function titleOf(layout: Layout): string {
+  const { format, ip, email } = layout;
+  const parts = [format in LOG_FORMATS ? `${format} (${LOG_FORMATS[format as LogName].title})` : format];
+  if (ip !== undefined) parts.push(`IP addresses in ${columnTitle(layout, ip)}`);
+  if (email !== undefined) parts.push(`email addresses in ${columnTitle(layout, email)}`);
+  return parts.join(", ");
+}
+
+const MOST_COLUMNS = 9_999;
+
+/** Rows in which columns are detected. */
+const HEAD_ROWS = 100;
+
+const LOG_VALUE = String.raw`("(\\.|[^"\\])*"|[^\s"]+)`;
+
+/** Do most lines end with values of this name, as enriched ones do? A client can put the same text into some of them. */
+function isAtMostEnds(name: string, lines: readonly string[]): boolean {
+  const end = new RegExp(` ${RegExp.escape(name)}=${LOG_VALUE}( [\\w.-]+=${LOG_VALUE})*$`);
+  return 2 * lines.filter((line) => end.test(line)).length > lines.length;
+}
+
+/** Whether rows have a value of this name already: few programs read two of one name. */
+export function namesThere({ format, lines, hasHeader, delimiter }: Layout): (name: string) => boolean {
+  const head = lines.slice(0, HEAD_ROWS);
+  const hasColumns = isTable(format) || format === "w3c";
+  if (!hasColumns && format !== "ndjson") return (name) => isAtMostEnds(name, head);
+  const names =
+    format === "ndjson"
+      ? head.flatMap((line) => Object.keys(objectOf(line)))
+      : format === "w3c"
+        ? fieldsOf(lines)
+        : hasHeader
+          ? splitRow(lines[0] ?? "", delimiter ?? ",").map((cell) => cell.trim())
+          : [];
+  const known = new Set(names);
+  return (name) => known.has(name);
+}
+
+export const NO_COLUMNS = {
+  ip: 0,
+  email: undefined,
+  hasHeader: false,
+  delimiter: undefined,
+  width: undefined,
+};
+
+function lineLayout(format: LogName, { ipColumn, emailColumn }: LayoutOptions): FileLayout {
+  refuseEmail(emailColumn);
+  const names = fieldNames(format);
+  const column = ipColumn === undefined ? undefined : columnNamed(ipColumn, "--ip-column", names, true);
+  return { ...NO_COLUMNS, format, ip: column === undefined ? CLIENT : names[column] };
+}
+
+function refuseEmail(emailColumn: string | undefined): void {
+  if (emailColumn !== undefined)
+    throw usage("--email-column: a log has no column of email addresses", "leave --email-column out");
+}
+
+/** Names of the columns of a w3c log. */
+const fieldsOf = (lines: readonly string[]) =>
+  lines
+    .find((line) => line.startsWith(W3C_FIELDS))
+    ?.slice(W3C_FIELDS.length)
+    .trim()
+    .split(/\s+/) ?? [];
+
+/** CloudFront separates values by tabs, and IIS by spaces; both separate the names by spaces. */
+function w3cLayout(lines: readonly string[], { ipColumn, emailColumn }: LayoutOptions): FileLayout {
+  refuseEmail(emailColumn);
+  const fieldsLine = lines.find((line) => line.startsWith(W3C_FIELDS))?.trimEnd();
+  if (fieldsLine === undefined)
+    throw usage(
+      `there is no line that begins with ${W3C_FIELDS}`,
+      "it names the columns: keep it in the file",
+    );
+  const names = fieldsOf(lines);
+  const ip =
+    ipColumn === undefined ? names.indexOf("c-ip") : columnNamed(ipColumn, "--ip-column", names, true);
+  if (ip === -1)
+    throw usage(
+      "there is no column c-ip, the client",
+      `name it: --ip-column NAME; there are: ${names.join(", ")}`,
+    );
+  const row = lines.find((line) => !line.startsWith("#")) ?? "\t";
+  const delimiter = row.includes("\t") ? "\t" : " ";
+  return {
+    format: "w3c",
+    ip,
+    email: undefined,
+    hasHeader: false,
+    delimiter,
+    width: names.length,
+    fieldsLine,
+  };
+}
+
+function membersOf(lines: readonly string[], options: LayoutOptions): Columns {
+  const rows = lines.slice(0, HEAD_ROWS).map(objectOf);
+  const paths = [...new Set(rows.flatMap((row) => pathsOf(row)))];
+  const values = (path: string) => rows.map((row) => memberAt(row, path));
+  const { ip, email } = chosenColumns(
+    options,
+    paths,
+    paths,
+    (path) => path,
+    values,
+    (name) => name,
+  );
+  return { ip, email, hasHeader: false, delimiter: undefined, width: undefined };
+}
+
+function columnsOf(format: TableFormat, head: string, options: LayoutOptions): Columns {
+  const delimiter = format === "tsv" ? "\t" : delimiterIn(head);
+  const rows = splitRows(head, delimiter, HEAD_ROWS).map((row) => splitRow(row, delimiter));
+  const first = rows[0]!;
+  if (first.length > MOST_COLUMNS)
+    throw usage(
+      `the first row has ${first.length} columns, at most ${MOST_COLUMNS} are read`,
+      "is this a table?",
+    );
+  const hasHeader = !first.some((cell) => isIp(cell) || isEmail(cell)) && first.length > 0;
+  const data = hasHeader ? rows.slice(1) : rows;
+  const { ip, email } = chosenColumns(
+    options,
+    first.map((_, i) => i),
+    first,
+    (i) => (hasHeader ? first[i]!.trim() : ""),
+    (i) => data.map((row) => row[i]),
+    (name, flag) => columnNamed(name, flag, first, hasHeader),
+  );
+  return { ip, email, hasHeader, delimiter, width: hasHeader ? first.length : undefined };
+}
+
+/** The columns that are named, otherwise those that are found. @throws BulkError when there is none */
+function chosenColumns<Key extends number | string>(
+  { ipColumn, emailColumn }: LayoutOptions,
+  keys: readonly Key[],
+  names: readonly string[],
+  nameOf: (key: Key) => string,
+  values: (key: Key) => readonly unknown[],
+  named: (name: string, flag: string) => Key,
+): { ip: Key | undefined; email: Key | undefined } {
+  if (ipColumn !== undefined || emailColumn !== undefined)
+    return {
+      ip: ipColumn === undefined ? undefined : named(ipColumn, "--ip-column"),
+      email: emailColumn === undefined ? undefined : named(emailColumn, "--email-column"),
+    };
+  const ip = clientAmong(keys, nameOf, (key) => shareOf(values(key), isIp));
+  const byName = keys.filter((key) => EMAIL_NAME.test(nameOf(key)));
+  const isOfEmail = (key: Key) => shareOf(values(key), isEmail) > 0.5;
+  const email = [...byName, ...keys].find(isOfEmail) ?? byName[0];
+  if (ip === undefined && email === undefined) {
+    const seen = names.length === 0 ? "no row has a member" : `columns: ${names.slice(0, 20).join(", ")}`;
+    throw usage(
+      `no column with IP addresses or email addresses was found (${seen})`,
+      "name it: --ip-column NAME or --email-column NAME; a number counts from 1",
+    );
+  }
+  return { ip, email };
+}
+
+function columnNamed(column: string, flag: string, names: readonly string[], areNames: boolean): number {
+  const byName = areNames ? names.findIndex((name) => name.trim() === column) : -1;
+  if (byName >= 0) return byName;
+  const number = /^[1-9]\d{0,3}$/.test(column) ? Number(column) : 0;
+  if (number >= 1 && number <= names.length) return number - 1;
+  const there = areNames
+    ? `there are: ${names.slice(0, 20).join(", ")}`
+    : `the file has ${names.length} columns and no header`;
+  throw usage(`${flag}: there is no column ${JSON.stringify(column)}`, `${there}; a number counts from 1`);
+}
+
+const isIp = (text: string) => addressIn(text) !== undefined;
+
+const isEmail = (text: string) => text.includes("@") && parseEmail(emailIn(text)).host !== undefined;
+
+export function usage(message: string, hint: string): BulkError {
+  return new BulkError(message, hint, true);
+}
