@@ -32,7 +32,7 @@ const TYPES_OF: Readonly<Record<string, readonly string[]>> = { console: ["serve
 
 /** The folders of a package in their order: one imports those before it, never those after it or beside it. */
 const FOLDERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  engine: [["address"], ["email"], ["segment"], ["overrides"], ["lookup"], ["."]],
+  engine: [["text"], ["address"], ["email"], ["segment"], ["overrides"], ["lookup"], ["assess"], ["."]],
   compiler: [
     ["catalog"],
     ["mmdb"],

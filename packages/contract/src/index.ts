@@ -2,6 +2,7 @@
 // position or count.
 
 export * from "./admin-operations.ts";
+export * from "./assess.ts";
 export * from "./flags.ts";
 export * from "./log-events.ts";
 export * from "./members.ts";

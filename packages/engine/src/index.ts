@@ -3,11 +3,15 @@
 export * from "./address/ip.ts";
 export * from "./address/packed.ts";
 export * from "./address/special-use.ts";
+export * from "./assess/assess.ts";
+export { type Condition, ConditionError, compileCondition, MAX_CONDITION } from "./assess/condition.ts";
+export * from "./assess/facts.ts";
+export * from "./assess/ruleset.ts";
+export * from "./assess/visitor.ts";
 export * from "./email/ascii.ts";
 export * from "./email/domain.ts";
 export { type EmailAddress, parseEmail } from "./email/email.ts";
 export * from "./email/email-labels.ts";
-export * from "./issue-lines.ts";
 export * from "./lookup/address-block.ts";
 export * from "./lookup/answerer.ts";
 export * from "./lookup/data-state.ts";
@@ -29,3 +33,4 @@ export { BITMAP_WORDS, LIST_FLAG, MAX_LIST_RUNS, NODE_FLAG, VALUE_LIMIT } from "
 export * from "./segment/ranges.ts";
 export * from "./segment/release.ts";
 export * from "./segment/segment.ts";
+export * from "./text/issue-lines.ts";

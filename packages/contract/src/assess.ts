@@ -1,0 +1,194 @@
+// assess.ts: what an assessment knows and gives: its actions, its facts, its reasons and the crawlers that it can check.
+//
+// The reasons of the engine, OpenAPI, the SDKs' types and the tables of docs/decisions.md derive from these rows.
+
+/** What to do with a visitor, from the mildest to the strictest. */
+export const ACTIONS = ["allow", "challenge", "deny"] as const;
+export type Action = (typeof ACTIONS)[number];
+
+/** Outcomes of comparing the crawler that a user agent claims to be with the ranges that its operator publishes. */
+export const CRAWLER_CHECKS = ["verified", "forged", "unverifiable"] as const;
+export type CrawlerCheck = (typeof CRAWLER_CHECKS)[number];
+
+/** The score from which on a visitor is challenged, or denied. */
+export const DEFAULT_THRESHOLDS = { challenge: 0.5, deny: 0.85 } as const;
+/** The least action where a flag that mattered has no data. */
+export const DEFAULT_ON_MISSING: Action = "challenge";
+
+/** The type of a fact. Numbers are doubles; a list is one of texts. */
+export const FACT_TYPES = ["text", "number", "boolean", "list"] as const;
+export type FactType = (typeof FACT_TYPES)[number];
+
+interface FactRow {
+  readonly type: FactType;
+  readonly meaning: string;
+  /** What a release may lack, which leaves the fact unknown: a name in `degraded`. */
+  readonly data?: DegradedData;
+}
+
+/** What `degraded` can name. */
+export const DEGRADED_DATA = [
+  "is_abuser",
+  "is_proxy",
+  "is_tor_exit",
+  "disposable",
+  "geolocation",
+  "network",
+] as const;
+export type DegradedData = (typeof DEGRADED_DATA)[number];
+
+const NETWORK = { data: "network" } as const;
+const PLACE = { data: "geolocation" } as const;
+
+const FACTS = {
+  event: { type: "text", meaning: "what the visitor does, as sent: `sign_up`" },
+  user_agent: { type: "text", meaning: "as sent" },
+  expected_country: { type: "text", meaning: "as sent: ISO 3166-1 alpha-2" },
+  "ip.network": { type: "text", meaning: "the /24 or /48 around the address" },
+  "ip.is_abuser": { type: "boolean", data: "is_abuser", meaning: "flag of the reputation" },
+  "ip.is_proxy": { type: "boolean", data: "is_proxy", meaning: "flag of the reputation" },
+  "ip.is_tor_exit": { type: "boolean", data: "is_tor_exit", meaning: "flag of the reputation" },
+  "ip.kind": { type: "text", ...NETWORK, meaning: "kind of the network: `hosting`, `isp`, `mobile`" },
+  "ip.shared": { type: "boolean", ...NETWORK, meaning: "many people come from one address, as published" },
+  "ip.services": { type: "list", ...NETWORK, meaning: "what operators publish: `relay`, `crawler`, `cdn`" },
+  "ip.operator": { type: "text", ...NETWORK, meaning: "who publishes that its service runs there" },
+  "ip.asn": { type: "number", ...NETWORK, meaning: "number of the autonomous system" },
+  "ip.organization": { type: "text", ...NETWORK, meaning: "name of the autonomous system" },
+  "ip.crawler": { type: "text", meaning: "operator of the crawler that the user agent claims to be" },
+  "ip.crawler_check": {
+    type: "text",
+    meaning: "that claim against published ranges: `verified`, `forged` or `unverifiable`",
+  },
+  "ip.country": { type: "text", ...PLACE, meaning: "where the user is: ISO 3166-1 alpha-2" },
+  "ip.registered_country": { type: "text", ...PLACE, meaning: "where the block of addresses is registered" },
+  "ip.continent": { type: "text", ...PLACE, meaning: "code of the continent: `EU`" },
+  "ip.subdivision": { type: "text", ...PLACE, meaning: "ISO 3166-2 of the largest one, after the hyphen" },
+  "ip.city": { type: "text", ...PLACE, meaning: "name of the city" },
+  "ip.time_zone": { type: "text", ...PLACE, meaning: "IANA name of the time zone" },
+  "ip.latitude": { type: "number", ...PLACE, meaning: "degrees" },
+  "ip.longitude": { type: "number", ...PLACE, meaning: "degrees" },
+  "ip.accuracy_radius": { type: "number", ...PLACE, meaning: "kilometres" },
+  "ip.distance": {
+    type: "number",
+    ...PLACE,
+    meaning: "kilometres from `previous`, less both accuracy radii",
+  },
+  "ip.speed": { type: "number", ...PLACE, meaning: "kilometres an hour that this distance takes" },
+  "email.domain": { type: "text", meaning: "domain of the email address, in lower case" },
+  "email.valid": { type: "boolean", meaning: "the address could receive mail, as far as its text tells" },
+  "email.disposable": {
+    type: "boolean",
+    data: "disposable",
+    meaning: "domain of a disposable-email provider",
+  },
+  "email.providers": { type: "list", data: "disposable", meaning: "the providers that the answer names" },
+  "email.listed": {
+    type: "boolean",
+    data: "disposable",
+    meaning: "on a list of disposable domains that no other list confirms",
+  },
+  "email.mistyped": { type: "boolean", meaning: "close to the name of a popular domain" },
+  "email.role_account": { type: "boolean", meaning: "read by a role, not a person: `info@`" },
+  "email.alias": { type: "boolean", meaning: "has a tag: `jane+shop@`" },
+  "email.relay": { type: "boolean", data: "disposable", meaning: "a privacy relay forwards its mail" },
+  "email.free_mail": { type: "boolean", data: "disposable", meaning: "a provider of ordinary free mail" },
+} as const satisfies Readonly<Record<string, FactRow>>;
+
+export type FactName = keyof typeof FACTS;
+/** The facts that every assessment has; a ruleset declares those below `facts`, which callers send. */
+export const FACT_ROWS: Readonly<Record<FactName, FactRow>> = FACTS;
+export const FACT_NAMES = Object.keys(FACTS) as readonly FactName[];
+
+interface ReasonRow {
+  /** From 0 to 1: how far the reason alone moves the score. 0 leaves it out unless a ruleset gives it a weight. */
+  readonly weight: number;
+  /** When it applies: a condition as rules have it. */
+  readonly when: string;
+  readonly meaning: string;
+}
+
+const REASONS = {
+  tor_exit: { weight: 0.6, when: "ip.is_tor_exit", meaning: "the address is a Tor exit" },
+  abuser: { weight: 0.55, when: "ip.is_abuser", meaning: "the address was seen attacking" },
+  proxy: { weight: 0.35, when: "ip.is_proxy", meaning: "the address is a VPN or public proxy" },
+  hosting_network: {
+    weight: 0.25,
+    when: 'ip.kind == "hosting" && !("relay" in ip.services)',
+    meaning: "the address is in a data centre, and no privacy relay",
+  },
+  privacy_relay: { weight: 0, when: '"relay" in ip.services', meaning: "the address is a privacy relay's" },
+  shared_address: { weight: 0, when: "ip.shared", meaning: "many people come from the address" },
+  forged_crawler: {
+    weight: 0.7,
+    when: 'ip.crawler_check == "forged"',
+    meaning: "the user agent names a crawler whose operator does not publish this address",
+  },
+  country_mismatch: {
+    weight: 0.25,
+    when: "has(expected_country) && has(ip.country) && ip.country != expected_country && !ip.shared",
+    meaning: "the address is in another country than `expected_country`",
+  },
+  impossible_travel: {
+    weight: 0.5,
+    when: "ip.speed > 1000.0 && !ip.shared",
+    meaning: "no airliner is that fast from `previous`",
+  },
+  disposable: {
+    weight: 0.9,
+    when: "email.disposable",
+    meaning: "the mailbox is a disposable-email provider's",
+  },
+  invalid_email: {
+    weight: 0.9,
+    when: "has(email.valid) && !email.valid",
+    meaning: "the text cannot be an address that receives mail",
+  },
+  listed_domain: {
+    weight: 0.3,
+    when: "email.listed && !email.disposable",
+    meaning: "one list of disposable domains names the domain, and no other confirms it",
+  },
+  mistyped_domain: { weight: 0.3, when: "email.mistyped", meaning: "the domain looks like a typing error" },
+  role_account: {
+    weight: 0.2,
+    when: "email.role_account",
+    meaning: "a role reads the mailbox, not a person",
+  },
+  email_relay: { weight: 0, when: "email.relay", meaning: "a privacy relay forwards the mail" },
+  free_mail: { weight: 0, when: "email.free_mail", meaning: "the mailbox is a free mail provider's" },
+} as const satisfies Readonly<Record<string, ReasonRow>>;
+
+export type ReasonCode = keyof typeof REASONS;
+export const REASON_ROWS: Readonly<Record<ReasonCode, ReasonRow>> = REASONS;
+export const REASON_CODES = Object.keys(REASONS) as readonly ReasonCode[];
+
+interface CrawlerRow {
+  /** What the user agent has, in lower case. */
+  readonly token: string;
+  readonly operator: string;
+  /** The feed with the ranges that its operator publishes; undefined: none does, and no claim can be verified. */
+  readonly feed?: string;
+}
+
+/** Crawlers, by what their user agents say. */
+export const CRAWLERS: readonly CrawlerRow[] = [
+  { token: "googlebot", operator: "google", feed: "googlebot" },
+  { token: "bingbot", operator: "microsoft", feed: "bingbot" },
+  { token: "applebot", operator: "apple", feed: "applebot" },
+  { token: "duckduckbot", operator: "duckduckgo", feed: "duckduckbot" },
+  { token: "gptbot", operator: "openai", feed: "openai-gptbot" },
+  { token: "oai-searchbot", operator: "openai", feed: "openai-searchbot" },
+  { token: "chatgpt-user", operator: "openai", feed: "openai-user" },
+  { token: "ahrefsbot", operator: "ahrefs", feed: "ahrefsbot" },
+  { token: "ccbot", operator: "commoncrawl", feed: "ccbot" },
+  { token: "perplexitybot", operator: "perplexity", feed: "perplexitybot" },
+  { token: "perplexity-user", operator: "perplexity", feed: "perplexity-user" },
+  { token: "yandexbot", operator: "yandex" },
+  { token: "baiduspider", operator: "baidu" },
+  { token: "facebookexternalhit", operator: "meta" },
+  { token: "meta-externalagent", operator: "meta" },
+  { token: "twitterbot", operator: "x" },
+  { token: "semrushbot", operator: "semrush" },
+  { token: "claudebot", operator: "anthropic" },
+  { token: "bytespider", operator: "bytedance" },
+];

@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { ACTIONS, type DegradedData, REASON_CODES, REASON_ROWS } from "@inkling/contract";
+import fc from "fast-check";
+import { assess } from "./assess.ts";
+import { FACT_INDEX, type FactValue } from "./facts.ts";
+import { DEFAULT_RULESET, parseRuleset, RULE_MODES, RulesetError } from "./ruleset.ts";
+
+function facts(values: Readonly<Partial<Record<keyof typeof FACT_INDEX, FactValue>>>) {
+  const all = DEFAULT_RULESET.schema.empty();
+  for (const [name, value] of Object.entries(values))
+    all[FACT_INDEX[name as keyof typeof FACT_INDEX]] = value;
+  return all;
+}
+
+const DOUBTFUL = facts({ "ip.is_proxy": true, "ip.kind": "hosting", "email.role_account": true });
+
+const rule = (name: string, when: string, then: string, mode = "live", more = "") =>
+  `[[rule]]\nname = "${name}"\nwhen = '${when}'\nthen = "${then}"\nmode = "${mode}"\n${more}`;
+
+describe("without rules", () => {
+  test("the score decides, from weights that combine as probabilities of independent events do", () => {
+    const { action, score, reasons, rule, shadow, ruleset } = assess(DOUBTFUL, DEFAULT_RULESET, []);
+    assert.deepEqual(
+      reasons.map(({ code }) => code),
+      ["proxy", "hosting_network", "role_account"],
+    );
+    assert.equal(score, 0.61); // 1 - 0.65 * 0.75 * 0.8
+    assert.deepEqual([action, rule, shadow, ruleset], ["challenge", null, [], 0]);
+  });
+
+  test("a visitor without reasons is allowed", () => {
+    const { action, score, reasons } = assess(
+      facts({ event: "login", "ip.kind": "isp" }),
+      DEFAULT_RULESET,
+      [],
+    );
+    assert.deepEqual([action, score, reasons], ["allow", 0, []]);
+  });
+
+  test("a disposable mailbox is denied, an ordinary proxy is not even challenged", () => {
+    assert.equal(assess(facts({ "email.disposable": true }), DEFAULT_RULESET, []).action, "deny");
+    assert.equal(assess(facts({ "ip.is_proxy": true }), DEFAULT_RULESET, []).action, "allow");
+  });
+
+  test("an address that was not sent is not an invalid one", () => {
+    assert.deepEqual(assess(facts({ "email.valid": false }), DEFAULT_RULESET, []).reasons, [
+      { code: "invalid_email", weight: REASON_ROWS.invalid_email.weight },
+    ]);
+    assert.deepEqual(assess(facts({}), DEFAULT_RULESET, []).reasons, []);
+  });
+
+  test("a score at a threshold reaches it", () => {
+    const ruleset = parseRuleset("[weights]\nproxy = 0.5\nrole_account = 0.7");
+    assert.equal(assess(facts({ "ip.is_proxy": true }), ruleset, []).action, "challenge");
+    const both = facts({ "ip.is_proxy": true, "email.role_account": true }); // 1 - 0.5 * 0.3 in floating point
+    assert.equal(assess(both, ruleset, []).action, "deny");
+  });
+});
+
+describe("data that is missing", () => {
+  const rows: [string, readonly DegradedData[], string, string][] = [
+    ["a flag", ["is_abuser"], "", "challenge"],
+    ["a flag whose reason has no weight", ["is_abuser"], "[weights]\nabuser = 0", "allow"],
+    ["what is no flag", ["network", "geolocation"], "", "allow"],
+    ["a flag, where that is to be ignored", ["is_abuser"], 'on_missing = "allow"', "allow"],
+    [
+      "what a rule reads that did not match",
+      ["network"],
+      rule("r", 'ip.kind == "hosting"', "deny"),
+      "challenge",
+    ],
+    [
+      "what a rule below the one that matched reads",
+      ["network"],
+      `${rule("all", "true", "allow")}${rule("r", 'ip.kind == "hosting"', "deny")}`,
+      "allow",
+    ],
+    ["a flag, where a rule decides that reads none", ["is_abuser"], rule("all", "true", "allow"), "allow"],
+  ];
+  for (const [name, degraded, text, action] of rows) {
+    test(`${name}: ${action}`, () => {
+      const assessment = assess(facts({ event: "login" }), parseRuleset(text), degraded);
+      assert.equal(assessment.action, action);
+      assert.deepEqual(assessment.degraded, degraded);
+    });
+  }
+
+  test("does not make a denial milder", () => {
+    assert.equal(assess(facts({ "email.disposable": true }), DEFAULT_RULESET, ["is_abuser"]).action, "deny");
+  });
+});
+
+describe("rules", () => {
+  test("the first live one that matches decides, whatever the score", () => {
+    const text = [
+      rule("off", "true", "deny", "off"),
+      rule("trial", "true", "deny", "shadow", "review = true\n"),
+      rule("no", "ip.is_tor_exit", "deny"),
+      rule("yes", "ip.is_proxy", "allow", "live", "review = true\n"),
+      rule("late", "true", "deny"),
+    ].join("");
+    const assessment = assess(DOUBTFUL, parseRuleset(text, 7), []);
+    assert.deepEqual(
+      [assessment.action, assessment.rule, assessment.review, assessment.score, assessment.ruleset],
+      ["allow", "yes", true, 0.61, 7],
+    );
+    assert.deepEqual(assessment.shadow, [{ rule: "trial", action: "deny", review: true }]);
+  });
+
+  test("in shadow never touch the action: random rulesets", () => {
+    const conditions = ["true", "ip.is_proxy", "email.role_account", 'ip.kind == "isp"', "!ip.is_proxy"];
+    const rules = fc.array(
+      fc.record({
+        when: fc.constantFrom(...conditions),
+        action: fc.constantFrom(...ACTIONS),
+        mode: fc.constantFrom(...RULE_MODES),
+      }),
+      { maxLength: 8 },
+    );
+    const textOf = (all: readonly { when: string; action: string; mode: string }[]) =>
+      all.map(({ when, action, mode }, i) => rule(`r${i}`, when, action, mode)).join("");
+    fc.assert(
+      fc.property(
+        rules,
+        fc.subarray([...REASON_CODES].slice(0, 3)),
+        fc.boolean(),
+        (all, weightless, proxy) => {
+          const weights = `[weights]\n${weightless.map((code) => `${code} = 0\n`).join("")}`;
+          const visitor = facts({ "ip.is_proxy": proxy, "email.role_account": true });
+          const decided = (mode: string) => {
+            const changed = all.map((each) => (each.mode === "shadow" ? { ...each, mode } : each));
+            const { action, rule, review, score } = assess(
+              visitor,
+              parseRuleset(weights + textOf(changed)),
+              [],
+            );
+            return { action, rule, review, score };
+          };
+          assert.deepEqual(decided("shadow"), decided("off"));
+        },
+      ),
+    );
+  });
+});
+
+describe("mistakes in a ruleset", () => {
+  const rows: [string, string, [number, number, RegExp][]][] = [
+    ["TOML", "a = \n", [[1, 5, /./]]],
+    [
+      "keys",
+      "tresholds = 1\n[weights]\nproxi = 1\n",
+      [
+        [1, 1, /unknown key "tresholds": did you mean "thresholds"\?/],
+        [3, 1, /unknown key "proxi": did you mean "proxy"\?/],
+      ],
+    ],
+    [
+      "conditions",
+      `${rule("a", "ip.knd == 1", "deny")}\n${rule("b", "event == 1", "dney")}`,
+      [[10, 1, /rule: then: must be one of allow, challenge, deny: did you mean "deny"\?/]],
+    ],
+    [
+      "conditions, each at its character",
+      `${rule("a", "true || ip.knd == 1", "deny")}\n[[rule]] # two\n  name = "a"\n  when = """\n  true &&\n  ip.as > 1"""\n  then = "deny"\n  mode = "off"`,
+      [
+        [3, 17, /rule "a": unknown fact "ip.knd"/],
+        [8, 3, /a second rule "a"/],
+        [11, 3, /unknown fact "ip.as"/],
+      ],
+    ],
+    ["thresholds", "[thresholds]\nchallenge = 0.9\n", [[1, 1, /challenge must not be above deny/]]],
+    ["a newer format", "format = 2", [[1, 1, /format 1 only/]]],
+    [
+      "examples",
+      '[[example]]\ngiven = { event = 3, ip.kidn = "x" }\nrules = ["r"]\n[[example]]\ngiven = {}',
+      [
+        [1, 1, /unknown rule "r"/],
+        [1, 1, /"event" must be of the type text/],
+        [1, 1, /unknown fact "ip.kidn": did you mean "ip.kind"\?/],
+        [4, 1, /needs an action, or rules/],
+      ],
+    ],
+    [
+      "the number of rules",
+      Array.from({ length: 101 }, (_, i) => rule(`r${i}`, "true", "allow")).join(""),
+      [[1, 1, /at most 100 rules/]],
+    ],
+  ];
+  for (const [name, text, expected] of rows) {
+    test(name, () => {
+      assert.throws(
+        () => parseRuleset(text),
+        (error) => {
+          assert.ok(error instanceof RulesetError);
+          assert.deepEqual(
+            error.mistakes.map(({ line, column }) => [line, column]),
+            expected.map(([line, column]) => [line, column]),
+            error.message,
+          );
+          for (const [i, [, , message]] of expected.entries())
+            assert.match(error.mistakes[i]!.message, message);
+          return true;
+        },
+      );
+    });
+  }
+});

@@ -1,0 +1,337 @@
+// condition.ts: the condition of a rule: the text of a CEL expression -> a function of facts that cannot throw.
+//
+// in   a text, and the schema of the facts
+// out  a Condition
+// err  ConditionError with the position of the mistake
+// src  the Common Expression Language's specification (cel.dev); @marcbachmann/cel-js parses
+// cost an evaluation takes a time that is linear in the length of the text and of the facts' texts
+//
+// The subset: facts, literals, lists of literals, ! - && || ?: == != < <= > >= + - * / %, `in`, and the functions has,
+// size, startsWith, endsWith and contains. All numbers are doubles: 1 is 1.0, and 1 / 0 is infinite. Everything else of
+// CEL is refused: matches, comprehensions, indexes, maps, bytes, null, timestamps.
+
+import type { FactType } from "@inkling/contract";
+import { type ASTNode, ParseError, parse } from "@marcbachmann/cel-js";
+import { nearest } from "../email/email-labels.ts";
+import { type FactIndex, type FactSchema, type Facts, ZEROES } from "./facts.ts";
+
+/** Characters of a condition. */
+export const MAX_CONDITION = 1_024;
+
+/** A condition that is wrong. */
+export class ConditionError extends Error {
+  /** Offset of the mistake in the text, in UTF-16 units. */
+  readonly at: number;
+  constructor(message: string, at: number) {
+    super(message);
+    this.name = "ConditionError";
+    this.at = at;
+  }
+}
+
+export interface Condition {
+  readonly matches: (facts: Facts) => boolean;
+  /** The facts that it reads. */
+  readonly reads: ReadonlySet<FactIndex>;
+}
+
+type Run<T> = (facts: Facts) => T;
+/** A part of a condition, compiled. */
+type Part =
+  | { readonly type: "text"; readonly run: Run<string> }
+  | { readonly type: "number"; readonly run: Run<number> }
+  | { readonly type: "boolean"; readonly run: Run<boolean> }
+  | {
+      readonly type: "list";
+      readonly run: Run<readonly (string | number)[]>;
+      readonly of: "text" | "number";
+    };
+type PartOf<T extends FactType> = Extract<Part, { readonly type: T }>;
+
+/** @throws ConditionError */
+export function compileCondition(text: string, schema: FactSchema): Condition {
+  if (text.length > MAX_CONDITION) {
+    throw new ConditionError(`has ${text.length} characters; ${MAX_CONDITION} are the most`, MAX_CONDITION);
+  }
+  const compiler = new Compiler(schema);
+  const { run } = compiler.expect("boolean", parseText(text), "the condition");
+  return { matches: run, reads: compiler.reads };
+}
+
+function parseText(text: string): ASTNode {
+  try {
+    return parse(text).ast;
+  } catch (error) {
+    if (!(error instanceof ParseError)) throw error;
+    throw new ConditionError(error.summary, error.node?.pos ?? 0);
+  }
+}
+
+const NAMES: Readonly<Record<FactType, string>> = {
+  text: "a text",
+  number: "a number",
+  boolean: "true or false",
+  list: "a list",
+};
+
+/** By name: what stands before the dot, if anything, then the arguments. */
+const FUNCTIONS = ["has", "size", "startsWith", "endsWith", "contains"];
+const TEXT_TESTS: Readonly<Record<string, (text: string, part: string) => boolean>> = {
+  startsWith: (text, part) => text.startsWith(part),
+  endsWith: (text, part) => text.endsWith(part),
+  contains: (text, part) => text.includes(part),
+};
+const ARITHMETIC: Readonly<Record<string, (a: number, b: number) => number>> = {
+  "+": (a, b) => a + b,
+  "-": (a, b) => a - b,
+  "*": (a, b) => a * b,
+  "/": (a, b) => a / b,
+  "%": (a, b) => a % b,
+};
+const ORDER: Readonly<Record<string, <T extends string | number>(a: T, b: T) => boolean>> = {
+  "<": (a, b) => a < b,
+  "<=": (a, b) => a <= b,
+  ">": (a, b) => a > b,
+  ">=": (a, b) => a >= b,
+};
+
+class Compiler {
+  readonly reads = new Set<FactIndex>();
+  private readonly schema: FactSchema;
+
+  constructor(schema: FactSchema) {
+    this.schema = schema;
+  }
+
+  /** @param what for the error: "the condition", "what `!` negates" */
+  expect<T extends FactType>(type: T, node: ASTNode, what: string): PartOf<T> {
+    const part = this.part(node);
+    if (part.type === type) return part as PartOf<T>;
+    throw new ConditionError(`${what} must be ${NAMES[type]}, and is ${NAMES[part.type]}`, node.start);
+  }
+
+  private part(node: ASTNode): Part {
+    switch (node.op) {
+      case "value":
+        return literal(node);
+      case "id":
+      case ".":
+        return this.fact(node);
+      case "list":
+        return this.list(node);
+      case "call":
+        return this.call(node, node.args[0], undefined, node.args[1]);
+      case "rcall":
+        return this.call(node, node.args[0], node.args[1], node.args[2]);
+      case "!_": {
+        const { run } = this.expect("boolean", node.args, "what `!` negates");
+        return { type: "boolean", run: (facts) => !run(facts) };
+      }
+      case "-_": {
+        const { run } = this.expect("number", node.args, "what `-` negates");
+        return { type: "number", run: (facts) => -run(facts) };
+      }
+      case "&&":
+      case "||":
+        return this.logic(node.op, node.args);
+      case "?:":
+        return this.choice(node.args);
+      case "==":
+      case "!=":
+        return this.equality(node, node.op === "==");
+      case "in":
+        return this.membership(node.args);
+      case "<":
+      case "<=":
+      case ">":
+      case ">=":
+        return this.order(node, node.args, ORDER[node.op]!);
+      case "+":
+      case "-":
+      case "*":
+      case "/":
+      case "%":
+        return this.arithmetic(node.args, node.op);
+      default:
+        throw unsupported(node);
+    }
+  }
+
+  private fact(node: ASTNode): Part {
+    const name = nameOf(node);
+    if (name === undefined) throw unsupported(node);
+    const field = this.schema.find(name);
+    if (field === undefined) throw unknownFact(name, this.schema, node.start);
+    const { index, type } = field;
+    this.reads.add(index);
+    const zero = ZEROES[type];
+    const run = (facts: Facts) => facts[index] ?? zero;
+    return { type, run, ...(type === "list" && { of: "text" }) } as Part; // values are of the field's type
+  }
+
+  private list(node: Extract<ASTNode, { op: "list" }>): Part {
+    const parts = node.args.map((item) => {
+      if (item.op !== "value" && item.op !== "-_") {
+        throw new ConditionError("a list may hold only texts or numbers that are written out", item.start);
+      }
+      return this.part(item);
+    });
+    const of = parts[0]?.type === "number" ? "number" : "text";
+    const wrong = parts.findIndex(({ type }) => type !== of);
+    if (wrong >= 0)
+      throw new ConditionError("a list may hold only texts, or only numbers", node.args[wrong]!.start);
+    const values = parts.map(({ run }) => run([]) as string | number);
+    return { type: "list", of, run: () => values };
+  }
+
+  private logic(op: "&&" | "||", [left, right]: readonly [ASTNode, ASTNode]): Part {
+    const { run: a } = this.expect("boolean", left, `the left side of \`${op}\``);
+    const { run: b } = this.expect("boolean", right, `the right side of \`${op}\``);
+    const run: Run<boolean> = op === "&&" ? (facts) => a(facts) && b(facts) : (facts) => a(facts) || b(facts);
+    return { type: "boolean", run };
+  }
+
+  private choice([test, yes, no]: readonly [ASTNode, ASTNode, ASTNode]): Part {
+    const { run: isSo } = this.expect("boolean", test, "what stands before `?`");
+    const a = this.part(yes);
+    const b = this.part(no);
+    if (a.type !== b.type || (a.type === "list" && a.of !== (b as PartOf<"list">).of)) {
+      throw new ConditionError("both sides of `:` must have one type", no.start);
+    }
+    return { ...a, run: (facts: Facts) => (isSo(facts) ? a : b).run(facts) } as Part;
+  }
+
+  private equality(node: ASTNode & { readonly args: unknown }, isEqual: boolean): Part {
+    const [left, right] = node.args as readonly [ASTNode, ASTNode];
+    const a = this.part(left);
+    const b = this.part(right);
+    if (a.type !== b.type || a.type === "list") {
+      throw new ConditionError(
+        `\`${node.op}\` cannot compare ${NAMES[a.type]} with ${NAMES[b.type]}`,
+        node.start,
+      );
+    }
+    const x = a.run as Run<unknown>;
+    const y = b.run as Run<unknown>;
+    const run: Run<boolean> = isEqual ? (facts) => x(facts) === y(facts) : (facts) => x(facts) !== y(facts);
+    return { type: "boolean", run };
+  }
+
+  private membership([item, list]: readonly [ASTNode, ASTNode]): Part {
+    const { run: all, of } = this.expect("list", list, "what stands after `in`");
+    const { run } = this.expect(of, item, "what stands before `in`");
+    return { type: "boolean", run: (facts) => all(facts).includes(run(facts)) };
+  }
+
+  private order(
+    { start, op }: ASTNode,
+    [left, right]: readonly [ASTNode, ASTNode],
+    compare: (typeof ORDER)[string],
+  ): Part {
+    const a = this.part(left);
+    const b = this.part(right);
+    if (a.type === "number" && b.type === "number") {
+      return { type: "boolean", run: (facts) => compare(a.run(facts), b.run(facts)) };
+    }
+    if (a.type === "text" && b.type === "text") {
+      return { type: "boolean", run: (facts) => compare(a.run(facts), b.run(facts)) };
+    }
+    throw new ConditionError(`\`${op}\` cannot compare ${NAMES[a.type]} with ${NAMES[b.type]}`, start);
+  }
+
+  private arithmetic([left, right]: readonly [ASTNode, ASTNode], op: string): Part {
+    const { run: a } = this.expect("number", left, `the left side of \`${op}\``);
+    const { run: b } = this.expect("number", right, `the right side of \`${op}\``);
+    const compute = ARITHMETIC[op]!;
+    return { type: "number", run: (facts) => compute(a(facts), b(facts)) };
+  }
+
+  private call(node: ASTNode, name: string, receiver: ASTNode | undefined, given: readonly ASTNode[]): Part {
+    const args = receiver === undefined ? given : [receiver, ...given];
+    const test = Object.hasOwn(TEXT_TESTS, name) ? TEXT_TESTS[name] : undefined;
+    if (test !== undefined && receiver !== undefined) {
+      const [text, part] = this.arguments(node, name, args, 2);
+      const { run: a } = this.expect("text", text!, `what stands before \`.${name}\``);
+      const { run: b } = this.expect("text", part!, `what \`${name}\` looks for`);
+      return { type: "boolean", run: (facts) => test(a(facts), b(facts)) };
+    }
+    if (name === "size") return this.size(this.arguments(node, name, args, 1)[0]!);
+    if (name === "has" && receiver === undefined) return this.has(this.arguments(node, name, args, 1)[0]!);
+    throw unknownFunction(name, node.start);
+  }
+
+  private arguments(node: ASTNode, name: string, args: readonly ASTNode[], count: number) {
+    if (args.length === count) return args;
+    throw new ConditionError(`\`${name}\` has ${args.length} arguments, and takes ${count}`, node.start);
+  }
+
+  /** Characters of a text, items of a list. */
+  private size(node: ASTNode): Part {
+    const part = this.part(node);
+    if (part.type === "list") return { type: "number", run: (facts) => part.run(facts).length };
+    if (part.type !== "text") throw new ConditionError("`size` takes a text or a list", node.start);
+    return { type: "number", run: (facts) => lengthOf(part.run(facts)) };
+  }
+
+  private has(node: ASTNode): Part {
+    const field = this.schema.find(nameOf(node) ?? "");
+    if (field === undefined) {
+      this.part(node); // an unknown fact has its own message
+      throw new ConditionError("`has` takes a fact, as in `has(ip.country)`", node.start);
+    }
+    const { index } = field;
+    this.reads.add(index);
+    return { type: "boolean", run: (facts) => facts[index] !== undefined };
+  }
+}
+
+/** Unicode characters, as CEL counts them. */
+function lengthOf(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}
+
+function literal({ args, start }: Extract<ASTNode, { op: "value" }>): Part {
+  if (typeof args === "string") return { type: "text", run: () => args };
+  if (typeof args === "boolean") return { type: "boolean", run: () => args };
+  if (typeof args === "number" || typeof args === "bigint") {
+    const number = Number(args);
+    return { type: "number", run: () => number };
+  }
+  throw new ConditionError("only texts, numbers, true and false can be written out", start);
+}
+
+/** `ip.kind`, where the node is a name, or names with dots between. */
+function nameOf(node: ASTNode): string | undefined {
+  if (node.op === "id") return node.args;
+  if (node.op !== ".") return undefined;
+  const parent = nameOf(node.args[0]);
+  return parent === undefined ? undefined : `${parent}.${node.args[1]}`;
+}
+
+function unknownFact(name: string, { names }: FactSchema, at: number): ConditionError {
+  const members = names.filter((known) => known.startsWith(`${name}.`));
+  const known = members.length > 0 ? members[0] : nearest(name, names);
+  const isUndeclared = known === undefined && name.startsWith("facts.");
+  const hint = isUndeclared ? "declare it in [facts]" : known && `did you mean "${known}"?`;
+  return new ConditionError(`unknown fact "${name}"${hint ? `: ${hint}` : ""}`, at);
+}
+
+function unknownFunction(name: string, at: number): ConditionError {
+  const near = nearest(name, FUNCTIONS);
+  const hint = near === undefined ? `known are ${FUNCTIONS.join(", ")}` : `did you mean "${near}"?`;
+  return new ConditionError(`unknown function "${name}": ${hint}`, at);
+}
+
+const OPERATORS: Readonly<Record<string, string>> = {
+  ".": "a member of a value that is no fact",
+  ".?": "`.?`",
+  "[]": "an index",
+  "[?]": "an index",
+  map: "a map",
+};
+
+function unsupported({ op, start }: ASTNode): ConditionError {
+  return new ConditionError(`conditions cannot have ${OPERATORS[op] ?? `\`${op}\``}`, start);
+}

@@ -1,0 +1,306 @@
+// ruleset.ts: the text of a ruleset -> its compiled rules, or every mistake in it with line and column.
+//
+// in   TOML, as docs/decisions.md describes it
+// out  a Ruleset
+// err  RulesetError with all mistakes
+// note A mistake in a table is placed at the table's header, one in a condition at its character.
+
+import {
+  ACTIONS,
+  type Action,
+  DEFAULT_ON_MISSING,
+  DEFAULT_THRESHOLDS,
+  FACT_TYPES,
+  REASON_CODES,
+  REASON_ROWS,
+  type ReasonCode,
+} from "@inkling/contract";
+import { parse, TomlError } from "smol-toml";
+import { z } from "zod";
+import { nearest } from "../email/email-labels.ts";
+import { type Condition, ConditionError, compileCondition } from "./condition.ts";
+import { FactSchema, type Facts, isOfType } from "./facts.ts";
+
+export const RULE_MODES = ["live", "shadow", "off"] as const;
+const MAX_RULES = 100;
+const MAX_DECLARED = 32;
+const MAX_TEXT = 256 * 1024;
+
+export interface Rule {
+  readonly name: string;
+  readonly condition: Condition;
+  readonly then: Action;
+  readonly review: boolean;
+}
+export interface LiveRule extends Rule {
+  readonly mode: "live";
+}
+export interface ShadowRule extends Rule {
+  readonly mode: "shadow";
+}
+
+export interface Reason {
+  readonly code: ReasonCode;
+  readonly weight: number;
+  readonly condition: Condition;
+}
+
+export interface Example {
+  readonly name: string;
+  readonly facts: Facts;
+  /** What the visitor of these facts is to get. */
+  readonly action: Action | undefined;
+  /** Names of the rules that must match, live or in shadow. */
+  readonly rules: readonly string[] | undefined;
+}
+
+export interface Ruleset {
+  /** 0: nobody published one, and the reasons decide alone. */
+  readonly number: number;
+  readonly schema: FactSchema;
+  readonly live: readonly LiveRule[];
+  readonly shadow: readonly ShadowRule[];
+  /** Those with a weight above 0. */
+  readonly reasons: readonly Reason[];
+  readonly thresholds: { readonly challenge: number; readonly deny: number };
+  readonly onMissing: Action;
+  readonly examples: readonly Example[];
+}
+
+/** One thing that is wrong with a ruleset's text. Lines and columns begin at 1. */
+export interface Mistake {
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+}
+
+export class RulesetError extends Error {
+  readonly mistakes: readonly Mistake[];
+  constructor(mistakes: readonly Mistake[]) {
+    const sorted = mistakes.toSorted((a, b) => a.line - b.line || a.column - b.column);
+    super(sorted.map(({ line, column, message }) => `line ${line}, column ${column}: ${message}`).join("\n"));
+    this.name = "RulesetError";
+    this.mistakes = sorted;
+  }
+}
+
+const NAME = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, "must be a-z, 0-9, - and _, at most 64 characters");
+const oneOf = <const T extends readonly string[]>(values: T) =>
+  z.enum(values, { error: ({ input }) => `must be one of ${values.join(", ")}${meant(input, values)}` });
+const ACTION = oneOf(ACTIONS);
+const UNIT = z.number("must be a number").min(0, "must be 0 or more").max(1, "must be 1 or less");
+
+const RULE = z.strictObject({
+  name: NAME,
+  when: z.string("must be a text with a condition"),
+  // biome-ignore lint/suspicious/noThenProperty: the word of the file; nobody awaits a rule
+  then: ACTION,
+  review: z.boolean("must be true or false").default(false),
+  mode: oneOf(RULE_MODES),
+});
+const EXAMPLE = z.strictObject({
+  name: z.string().default(""),
+  given: z.record(z.string(), z.unknown()),
+  action: ACTION.optional(),
+  rules: z.array(NAME).optional(),
+});
+const FILE = z.strictObject({
+  format: z.literal(1, "this version of Inkling reads format 1 only").default(1),
+  on_missing: ACTION.default(DEFAULT_ON_MISSING),
+  thresholds: z
+    .strictObject({
+      challenge: UNIT.default(DEFAULT_THRESHOLDS.challenge),
+      deny: UNIT.default(DEFAULT_THRESHOLDS.deny),
+    })
+    .refine(({ challenge, deny }) => challenge <= deny, "challenge must not be above deny")
+    .default(DEFAULT_THRESHOLDS),
+  weights: z.partialRecord(oneOf(REASON_CODES as [ReasonCode, ...ReasonCode[]]), UNIT).default({}),
+  facts: z
+    .record(
+      z.string().regex(/^[a-z][a-z0-9_]{0,31}$/, "must be a-z, 0-9 and _, at most 32 characters"),
+      oneOf(FACT_TYPES),
+    )
+    .refine((facts) => Object.keys(facts).length <= MAX_DECLARED, `at most ${MAX_DECLARED} facts`)
+    .default({}),
+  rule: z.array(RULE).max(MAX_RULES, `at most ${MAX_RULES} rules`).default([]),
+  example: z.array(EXAMPLE).max(1_000, "at most 1,000 examples").default([]),
+});
+type File = z.output<typeof FILE>;
+
+/**
+ * @param number that the ruleset was published under
+ * @throws RulesetError
+ */
+export function parseRuleset(text: string, number = 0): Ruleset {
+  if (text.length > MAX_TEXT) throw mistakeAt(1, 1, `the file has more than ${MAX_TEXT / 1024} KiB`);
+  const places = new Places(text);
+  const checked = FILE.safeParse(readToml(text));
+  if (!checked.success) {
+    const mistakes = checked.error.issues.flatMap((issue) =>
+      issue.code === "unrecognized_keys"
+        ? issue.keys.map((key) => {
+            const known = knownKeys(issue.path);
+            return {
+              ...places.of([...issue.path, key]),
+              message: `unknown key "${key}"${meant(key, known)}`,
+            };
+          })
+        : [{ ...places.of(issue.path), message: [...issue.path.filter(isName), issue.message].join(": ") }],
+    );
+    throw new RulesetError(mistakes);
+  }
+  return compile(checked.data, number, places);
+}
+
+/** Decides by the reasons alone. */
+export const DEFAULT_RULESET = parseRuleset("");
+
+function compile(file: File, number: number, places: Places): Ruleset {
+  const mistakes: Mistake[] = [];
+  const schema = new FactSchema(file.facts);
+  const seen = new Set<string>();
+  const rules = file.rule.map(({ name, when, then, review, mode }, i) => {
+    if (seen.has(name))
+      mistakes.push({ ...places.of(["rule", i, "name"]), message: `a second rule "${name}"` });
+    seen.add(name);
+    try {
+      return { name, condition: compileCondition(when, schema), then, review, mode };
+    } catch (error) {
+      if (!(error instanceof ConditionError)) throw error;
+      mistakes.push({
+        ...places.inText(["rule", i, "when"], error.at),
+        message: `rule "${name}": ${error.message}`,
+      });
+      return undefined;
+    }
+  });
+  const examples = file.example.map(({ name, given, action, rules: named }, i) => {
+    const fail = (message: string) => mistakes.push({ ...places.of(["example", i]), message });
+    for (const rule of named ?? [])
+      if (!seen.has(rule)) fail(`unknown rule "${rule}"${meant(rule, [...seen])}`);
+    if (action === undefined && named === undefined) fail("an example needs an action, or rules");
+    return { name: name || `example ${i + 1}`, facts: factsOf(given, schema, fail), action, rules: named };
+  });
+  if (mistakes.length > 0) throw new RulesetError(mistakes);
+  const inMode = <M extends "live" | "shadow">(mode: M) =>
+    rules.filter((rule): rule is Rule & { readonly mode: M } => rule?.mode === mode);
+  return {
+    number,
+    schema,
+    live: inMode("live"),
+    shadow: inMode("shadow"),
+    reasons: REASON_CODES.flatMap((code) => {
+      const weight = file.weights[code] ?? REASON_ROWS[code].weight;
+      return weight > 0
+        ? [{ code, weight, condition: compileCondition(REASON_ROWS[code].when, schema) }]
+        : [];
+    }),
+    thresholds: file.thresholds,
+    onMissing: file.on_missing,
+    examples,
+  };
+}
+
+/** The facts of an example: `{ event = "sign_up", ip.kind = "hosting" }`. */
+function factsOf(
+  given: Readonly<Record<string, unknown>>,
+  schema: FactSchema,
+  fail: (message: string) => void,
+): Facts {
+  const facts = schema.empty();
+  const read = (name: string, value: unknown) => {
+    const field = schema.find(name);
+    if (field !== undefined) {
+      if (isOfType(value, field.type)) facts[field.index] = value;
+      else fail(`"${name}" must be of the type ${field.type}`);
+    } else if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+      for (const [member, inner] of Object.entries(value)) read(`${name}.${member}`, inner);
+    } else fail(`unknown fact "${name}"${meant(name, schema.names)}`);
+  };
+  for (const [name, value] of Object.entries(given)) read(name, value);
+  return facts;
+}
+
+function readToml(text: string): unknown {
+  try {
+    return parse(text);
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    throw mistakeAt(error.line, error.column, error.message.split("\n")[0]!);
+  }
+}
+
+const mistakeAt = (line: number, column: number, message: string) =>
+  new RulesetError([{ line, column, message }]);
+const isName = (part: PropertyKey): part is string => typeof part === "string";
+
+function meant(given: unknown, known: readonly string[]): string {
+  const near = typeof given === "string" ? nearest(given, known) : undefined;
+  return near === undefined ? "" : `: did you mean "${near}"?`;
+}
+
+function knownKeys([table]: readonly PropertyKey[]): readonly string[] {
+  if (table === "rule") return Object.keys(RULE.shape);
+  if (table === "example") return Object.keys(EXAMPLE.shape);
+  if (table === "weights") return REASON_CODES;
+  return table === "thresholds" ? Object.keys(DEFAULT_THRESHOLDS) : Object.keys(FILE.shape);
+}
+
+type Place = Pick<Mistake, "line" | "column">;
+
+/** Where the keys of a file are; TOML's parser does not say. Finds headers and keys that begin a line. */
+class Places {
+  private readonly lines: readonly string[];
+
+  constructor(text: string) {
+    this.lines = text.split("\n");
+  }
+
+  /** @param path of zod: `["rule", 2, "when"]` */
+  of(path: readonly PropertyKey[]): Place {
+    const [table, second, third] = path.map(String);
+    const isList = typeof path[1] === "number";
+    const header = isList ? this.header(`[[${table}]]`, Number(path[1])) : this.header(`[${table}]`, 0);
+    const key = isList ? third : header === undefined ? table : second;
+    const start = header ?? -1;
+    const line = key === undefined ? start : (this.key(key, start + 1) ?? start);
+    const text = this.lines[Math.max(0, line)] ?? "";
+    return { line: Math.max(0, line) + 1, column: text.length - text.trimStart().length + 1 };
+  }
+
+  /** @param at offset in the value of a key: exact for a text in single quotes without escapes */
+  inText(path: readonly PropertyKey[], at: number): Place {
+    const { line } = this.of(path);
+    const text = this.lines[line - 1] ?? "";
+    const quotes = /=\s*('''|"""|'|")/.exec(text);
+    if (quotes === null) return { line, column: 1 };
+    const start = quotes.index + quotes[0].length;
+    if (quotes[1]!.length === 1) return { line, column: start + at + 1 };
+    const isBroken = text.length === start || text.slice(start) === "\r"; // TOML drops this line break
+    const value = this.lines
+      .slice(isBroken ? line : line - 1)
+      .join("\n")
+      .slice(isBroken ? 0 : start);
+    const before = value.slice(0, at).split("\n");
+    const first = isBroken ? line + 1 : line;
+    const column = before.at(-1)!.length + 1 + (before.length === 1 && !isBroken ? start : 0);
+    return { line: first + before.length - 1, column };
+  }
+
+  private header(text: string, number: number): number | undefined {
+    let seen = 0;
+    const at = this.lines.findIndex((line) => line.replace(/#.*/, "").trim() === text && seen++ === number);
+    return at < 0 ? undefined : at;
+  }
+
+  private key(name: string, from: number): number | undefined {
+    for (let i = from; i < this.lines.length; i++) {
+      const line = this.lines[i]!.trim();
+      if (line.startsWith("[")) return undefined;
+      if (line.startsWith(name) && /^\s*=/.test(line.slice(name.length))) return i;
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,211 @@
+// visitor.ts: what a caller sends about a visitor, and what the lookups answer -> the facts of an assessment.
+//
+// in   an AssessmentInput that readAssessmentInput accepted, and VisitorAnswers
+// out  facts, in the order of the ruleset's schema
+// cost a few µs; texts are at most MAX_USER_AGENT long
+
+import {
+  CRAWLERS,
+  type CrawlerCheck,
+  type DegradedData,
+  type EmailVerdict,
+  type FactName,
+  type Geolocation,
+  type Reputation,
+} from "@inkling/contract";
+import { z } from "zod";
+import type { UnwrappedAddress } from "../address/ip.ts";
+import { parseEmail } from "../email/email.ts";
+import { networkText } from "../lookup/opt-ins.ts";
+import { issueLines } from "../text/issue-lines.ts";
+import { FACT_INDEX, type FactSchema, type Facts, type FactValue, isOfType } from "./facts.ts";
+
+const MAX_USER_AGENT = 2_048;
+const MAX_FACTS = 32;
+const EARTH_RADIUS_KM = 6_371;
+const HOUR_MS = 3_600_000;
+/** Two requests closer than this are one moment: clocks differ, and phones change networks. */
+const MIN_HOURS = 1 / 60;
+
+const text = (most: number) =>
+  z.string("must be a text").min(1, "must not be empty").max(most, `at most ${most} characters`);
+const degrees = (most: number) => z.number("must be a number").min(-most).max(most);
+
+const INPUT = z
+  .strictObject({
+    event: z
+      .string("is required")
+      .regex(/^[a-z0-9][a-z0-9_.-]{0,63}$/, "must be a-z, 0-9, and . _ - between, at most 64"),
+    ip: text(64).optional(),
+    email: text(1_024).optional(),
+    user_agent: text(MAX_USER_AGENT).optional(),
+    ref: text(128).optional(),
+    expected_country: z
+      .string()
+      .regex(/^[A-Z]{2}$/, "must be an ISO 3166-1 code: DE")
+      .optional(),
+    previous: z
+      .strictObject({
+        latitude: degrees(90),
+        longitude: degrees(180),
+        accuracy_radius: z.number().min(0).max(20_000).optional(),
+        at: z.iso.datetime({ offset: true, error: "must be a time: 2026-11-23T09:00:00Z" }),
+      })
+      .optional(),
+    facts: z
+      .record(
+        z.string(),
+        z.union(
+          [text(256), z.number(), z.boolean(), z.array(text(256)).max(32)],
+          "must be a text, a number, true, false or a list of texts",
+        ),
+      )
+      .refine((facts) => Object.keys(facts).length <= MAX_FACTS, `at most ${MAX_FACTS} facts`)
+      .optional(),
+  })
+  .refine(({ ip, email }) => ip !== undefined || email !== undefined, "ip or email is required");
+
+export type AssessmentInput = z.output<typeof INPUT>;
+
+/**
+ * Reads what a caller sent.
+ * @param schema of the ruleset in force, which declares what `facts` may have
+ * @returns an input, or a line for each thing that is wrong with it
+ */
+export function readAssessmentInput(value: unknown, schema: FactSchema): AssessmentInput | readonly string[] {
+  const parsed = INPUT.safeParse(value);
+  if (!parsed.success) return issueLines(parsed.error, "the body", 2);
+  const { facts = {} } = parsed.data;
+  const wrong = Object.entries(facts).flatMap(([name, sent]) => {
+    const type = Object.hasOwn(schema.declared, name) ? schema.declared[name]! : undefined;
+    if (type === undefined) return [`facts.${name}: the ruleset does not declare it`];
+    return isOfType(sent, type) ? [] : [`facts.${name}: must be of the type ${type}`];
+  });
+  return wrong.length > 0 ? wrong : parsed.data;
+}
+
+/** What the lookups answer about a visitor. */
+export interface VisitorAnswers {
+  /** Undefined: no address was sent. */
+  readonly address?: UnwrappedAddress | undefined;
+  /** Undefined where nothing is known of its place. */
+  readonly place?: Geolocation | undefined;
+  /** With `include=network`. */
+  readonly reputation?: Reputation | undefined;
+  /** With `include=evidence`. */
+  readonly email?: EmailVerdict | undefined;
+  readonly degraded: readonly DegradedData[];
+  /** Does the release have the ranges of this feed? */
+  readonly hasFeed: (id: string) => boolean;
+}
+
+/** @param now epoch ms */
+export function visitorFacts(
+  input: AssessmentInput,
+  answers: VisitorAnswers,
+  schema: FactSchema,
+  now: number,
+): Facts {
+  const facts = schema.empty();
+  const set = (name: FactName, value: FactValue | undefined) => {
+    const { data } = schema.fields[FACT_INDEX[name]]!;
+    if (data === undefined || !answers.degraded.includes(data)) facts[FACT_INDEX[name]] = value;
+  };
+  set("event", input.event);
+  set("user_agent", input.user_agent);
+  set("expected_country", input.expected_country);
+  setAddress(set, input, answers);
+  setPlace(set, input, answers, now);
+  setEmail(set, input, answers);
+  for (const [name, value] of Object.entries(input.facts ?? {})) {
+    const field = schema.find(`facts.${name}`);
+    if (field !== undefined) facts[field.index] = value;
+  }
+  return facts;
+}
+
+type Set = (name: FactName, value: FactValue | undefined) => void;
+
+function setAddress(
+  set: Set,
+  input: AssessmentInput,
+  { address, reputation, hasFeed }: VisitorAnswers,
+): void {
+  if (address !== undefined) set("ip.network", networkText(address, address.family === 4 ? 24 : 48));
+  if (reputation === undefined) return;
+  set("ip.is_abuser", reputation.is_abuser);
+  set("ip.is_proxy", reputation.is_proxy);
+  set("ip.is_tor_exit", reputation.is_tor_exit);
+  const { network } = reputation;
+  const claim = claimedCrawler(input.user_agent);
+  if (claim !== undefined) {
+    const isPublished = network?.operator === claim.operator && network.services.includes("crawler");
+    const isKnown = network && claim.feed !== undefined && hasFeed(claim.feed);
+    const check: CrawlerCheck = isPublished ? "verified" : isKnown ? "forged" : "unverifiable";
+    set("ip.crawler", claim.operator);
+    set("ip.crawler_check", check);
+  }
+  if (!network) return;
+  set("ip.kind", network.kind);
+  set("ip.shared", network.shared);
+  set("ip.services", network.services);
+  set("ip.operator", network.operator);
+  set("ip.asn", network.asn);
+  set("ip.organization", network.organization);
+}
+
+function claimedCrawler(userAgent: string | undefined): (typeof CRAWLERS)[number] | undefined {
+  if (userAgent === undefined) return undefined;
+  const lower = userAgent.toLowerCase();
+  return CRAWLERS.find(({ token }) => lower.includes(token));
+}
+
+function setPlace(set: Set, { previous }: AssessmentInput, { place }: VisitorAnswers, now: number): void {
+  if (place === undefined) return;
+  const { latitude, longitude, accuracy_radius: radius, time_zone: zone } = place.location;
+  set("ip.country", place.country.iso_code);
+  set("ip.registered_country", place.registered_country.iso_code);
+  set("ip.continent", place.continent.code);
+  set("ip.subdivision", place.subdivisions[0]?.iso_code);
+  set("ip.city", place.city.name);
+  set("ip.time_zone", zone);
+  set("ip.latitude", latitude);
+  set("ip.longitude", longitude);
+  set("ip.accuracy_radius", radius);
+  if (previous === undefined || latitude === undefined || longitude === undefined || radius === undefined)
+    return;
+  const slack = radius + (previous.accuracy_radius ?? radius);
+  const distance = Math.max(0, distanceKm(previous, { latitude, longitude }) - slack);
+  const hours = Math.max(MIN_HOURS, (now - Date.parse(previous.at)) / HOUR_MS);
+  set("ip.distance", distance);
+  set("ip.speed", distance / hours);
+}
+
+interface Point {
+  readonly latitude: number;
+  readonly longitude: number;
+}
+
+/** Along a great circle, by the haversine formula. */
+function distanceKm(a: Point, b: Point): number {
+  const radians = (value: number) => (value * Math.PI) / 180;
+  const half = (from: number, to: number) => Math.sin(radians(to - from) / 2) ** 2;
+  const parallels = Math.cos(radians(a.latitude)) * Math.cos(radians(b.latitude));
+  const chord = half(a.latitude, b.latitude) + parallels * half(a.longitude, b.longitude);
+  return 2 * EARTH_RADIUS_KM * Math.asin(Math.min(1, Math.sqrt(chord)));
+}
+
+function setEmail(set: Set, { email: sent }: AssessmentInput, { email }: VisitorAnswers): void {
+  if (sent === undefined || email === undefined) return;
+  const labels = new Set(email.evidence?.map(({ label }) => label));
+  set("email.domain", parseEmail(sent).host);
+  set("email.valid", email.valid);
+  set("email.disposable", email.disposable);
+  set("email.providers", email.providers);
+  set("email.listed", labels.has("listed"));
+  set("email.mistyped", labels.has("mistyped"));
+  set("email.role_account", labels.has("role_account"));
+  set("email.alias", labels.has("alias"));
+  set("email.relay", labels.has("relay"));
+  set("email.free_mail", labels.has("free_mail"));
+}
