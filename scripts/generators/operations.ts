@@ -14,6 +14,7 @@ const KEYS: Readonly<Record<OperationRow["access"], string>> = {
   geolocate: "scope `geolocate`",
   reputation: "scope `reputation`",
   email: "scope `email`",
+  assess: "scope `assess`",
 };
 
 function publicTable(): string {

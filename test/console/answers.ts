@@ -24,7 +24,7 @@ function moment(i: number) {
     at: new Date(Date.UTC(2026, 0, 1, 12, i)).toISOString(),
     requests: n,
     statuses: { "2xx": n - 20, "4xx": 18, "5xx": i === 40 ? 12 : 0 },
-    lookups: { geolocate: n >> 1, reputation: n >> 2, email: n >> 3 },
+    lookups: { geolocate: n >> 1, reputation: n >> 2, email: n >> 3, assess: 0 },
     batch_lookups: { reputation: n >> 3 },
     problems: { RATE_LIMITED: 4, IP_ADDRESS_RESERVED: 12 },
     flags_raised: { is_abuser: 5, is_proxy: i % 9, is_tor_exit: 1, disposable: 3 },
@@ -152,13 +152,13 @@ export const MONTH = {
   to: "2026-01-30",
   usage: Array.from({ length: 30 }, (_, i) => {
     const n = Math.round(4000 + 3000 * Math.sin(i / 3));
-    const row = { geolocate: n, reputation: n >> 1, email: n >> 2 };
+    const row = { geolocate: n, reputation: n >> 1, email: n >> 2, assess: 0 };
     const refused = { not_allowed: 0, rate_limited: i > 20 ? n >> 3 : 0, quota_exceeded: i === 29 ? 900 : 0 };
     return {
       at: `2026-01-${String(i + 1).padStart(2, "0")}`,
       ...row,
       total: n + (n >> 1) + (n >> 2),
-      batch: { geolocate: 0, reputation: n >> 2, email: 0 },
+      batch: { geolocate: 0, reputation: n >> 2, email: 0, assess: 0 },
       refused,
     };
   }),

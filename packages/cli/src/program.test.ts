@@ -361,7 +361,7 @@ describe("output for programs", () => {
     const next = { rate: 0.5, burst: 2, quota: 0, expires_at: "2099-01-31T00:00:00.000Z" };
     expect(JSON.parse(limited.out)).toEqual({ ...made, ...after, ...next });
     const words = "--scopes all --networks any --rate default --burst default --quota none --expires never";
-    const free = { scopes: ["geolocate", "reputation", "email"], networks: [] };
+    const free = { scopes: ["geolocate", "reputation", "email", "assess"], networks: [] };
     const none = { rate: null, burst: null, quota: null, expires_at: null };
     expect(JSON.parse((await update(...words.split(" "), "--json")).out)).toEqual({
       ...made,

@@ -26,7 +26,7 @@ import {
   UNCHANGED_PAGE,
 } from "./operation-parts.ts";
 import { PROBLEM_CODES, type ProblemCode } from "./problems.ts";
-import type { Lookup } from "./shapes.ts";
+import type { Scope } from "./shapes.ts";
 
 export interface OperationRow {
   /** HEAD is answered as GET. ANY: every method is answered alike. */
@@ -36,7 +36,7 @@ export interface OperationRow {
   /** Another path that it has. */
   readonly alias?: string;
   /** Who may ask: everyone, the holder of any key, or of a key with this scope. */
-  readonly access: "open" | "key" | Lookup;
+  readonly access: "open" | "key" | Scope;
   /** How a key may be sent; "basic" is the password of Basic authentication. */
   readonly schemes?: readonly ("key" | "basic")[];
   /** Do proxies send the requests, about visitors? Then they hold the key, and its networks are theirs. */

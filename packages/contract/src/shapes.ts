@@ -4,6 +4,10 @@
 export const LOOKUPS = ["geolocate", "reputation", "email"] as const;
 export type Lookup = (typeof LOOKUPS)[number];
 
+/** What a key may be allowed, and what usage is counted by: the lookups, and assessments. */
+export const SCOPES = [...LOOKUPS, "assess"] as const;
+export type Scope = (typeof SCOPES)[number];
+
 /** What a request has to ask for. */
 export type OptIn = "evidence" | "network" | "subject" | "mx";
 

@@ -46,7 +46,7 @@ function addCreate(keys: Command, context: Context): void {
     .description("make a key; the key alone goes to standard output")
     .option("--name <text>", "what the key is for", "unnamed")
     .option("--sandbox", "a sandbox key (ink_test_…): fixed answers, see docs/sandbox.md")
-    .option("--scopes <list>", `lookups it may do: ${SCOPES.join(", ")} (default: all)`, collect)
+    .option("--scopes <list>", `what it may do: ${SCOPES.join(", ")} (default: all)`, collect)
     .option("--networks <list>", "networks that its callers must come from (default: any)", collect)
     .option("--rate <number>", "lookups per second; 0 = no limit (default: the server's)")
     .option("--burst <number>", "lookups at once (default: twice the rate, or the server's)")
@@ -199,8 +199,12 @@ async function keysWithUsage(store: Store, copied: readonly Key[], now: number):
     store.usage.readLastDays(),
   ]);
   return [...keys, ...copied].map((key) => {
-    const { geolocate = 0, reputation = 0, email = 0 } = usage.get(key.id) ?? {};
-    return { key, today: { geolocate, reputation, email }, lastDay: lastDays.get(key.id) };
+    const counts = usage.get(key.id);
+    const today = Object.fromEntries(SCOPES.map((scope) => [scope, counts?.[scope] ?? 0])) as Record<
+      Scope,
+      number
+    >;
+    return { key, today, lastDay: lastDays.get(key.id) };
   });
 }
 
@@ -220,7 +224,7 @@ function addUpdate(keys: Command, context: Context): void {
     .command("update <id>")
     .description("change what a key may do, within a second in every server; the key stays the same")
     .option("--name <text>", "what the key is for")
-    .option("--scopes <list>", `lookups it may do: ${SCOPES.join(", ")}, or all`, collect)
+    .option("--scopes <list>", `what it may do: ${SCOPES.join(", ")}, or all`, collect)
     .option("--networks <list>", "networks that its callers must come from, or any", collect)
     .option("--rate <number>", "lookups per second; 0 = no limit; default = the server's")
     .option("--burst <number>", "lookups at once; default = twice the rate, or the server's")

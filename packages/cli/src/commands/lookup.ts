@@ -1,8 +1,7 @@
 // lookup.ts: `inkling lookup VALUE…`, or geolocate | reputation | email VALUE: the API's answers without a server.
 
 import { kindOf } from "@inkling/bulk/values";
-import { INCLUDE, LOOKUPS, nearest } from "@inkling/engine";
-import type { Scope } from "@inkling/server";
+import { INCLUDE, LOOKUPS, type Lookup, nearest } from "@inkling/engine";
 import type { Command } from "commander";
 import { answer, openAnswerData, Refused } from "../runtime/answer.ts";
 import { addAction, type Context } from "../runtime/command.ts";
@@ -20,7 +19,7 @@ interface Row {
   readonly example: string;
 }
 
-const ROWS: Readonly<Record<Scope, Row>> = {
+const ROWS: Readonly<Record<Lookup, Row>> = {
   geolocate: {
     value: "ip",
     title: "where an IP address is",
@@ -91,7 +90,7 @@ async function* expanded(values: readonly string[], { stopper }: Context): Async
   }
 }
 
-function addScope(lookups: Command, lookup: Scope, context: Context): void {
+function addScope(lookups: Command, lookup: Lookup, context: Context): void {
   const { terminal } = context;
   const { value, title, example } = ROWS[lookup];
   const hasOverrides = lookup !== "geolocate";

@@ -6,8 +6,7 @@
 import { MEMBERS, namesMatching, TABLES } from "@inkling/bulk/members";
 import { kindOf } from "@inkling/bulk/values";
 import type { Settings } from "@inkling/contract";
-import { INCLUDE, nearest } from "@inkling/engine";
-import type { Scope } from "@inkling/server";
+import { INCLUDE, type Lookup, nearest } from "@inkling/engine";
 import { type AnswerData, answer, openAnswerData, Refused } from "../runtime/answer.ts";
 import type { Context, Flags } from "../runtime/command.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
@@ -17,7 +16,7 @@ import { printable, printSources, warn } from "../terminal/terminal.ts";
 
 const LOOKUPS_OF = { ip: ["geolocate", "reputation"], email: ["email"] } as const satisfies Record<
   string,
-  readonly Scope[]
+  readonly Lookup[]
 >;
 const ALL = ["geolocate", "reputation", "email"] as const;
 const VALUE = "value";
@@ -81,7 +80,7 @@ export async function answerValues(
 }
 
 type Write = (value: string) => string;
-type Entry = readonly [lookup: Scope, outcome: string | Refused];
+type Entry = readonly [lookup: Lookup, outcome: string | Refused];
 
 /** The API's answer, or its refusal, of each lookup of a value. @throws CliError for what is no value */
 function outcomesOf(value: string, { release, overrides }: AnswerData, now: number, include = 0): Entry[] {
@@ -98,9 +97,9 @@ function outcomesOf(value: string, { release, overrides }: AnswerData, now: numb
 }
 
 /** The answers alone: an address may have a reputation and no location. @throws Refused where there is none at all */
-function answersTo(...question: Parameters<typeof outcomesOf>): [lookup: Scope, body: string][] {
+function answersTo(...question: Parameters<typeof outcomesOf>): [lookup: Lookup, body: string][] {
   const outcomes = outcomesOf(...question);
-  const answers = outcomes.flatMap(([lookup, outcome]): [Scope, string][] =>
+  const answers = outcomes.flatMap(([lookup, outcome]): [Lookup, string][] =>
     typeof outcome === "string" ? [[lookup, outcome]] : [],
   );
   const [, refusal] = outcomes[0]!;

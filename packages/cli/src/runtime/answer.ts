@@ -8,9 +8,15 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Settings } from "@inkling/contract";
-import { Answerer, type AnswerSource, bodyOf, type LoadedRelease, Overrides } from "@inkling/engine";
+import {
+  Answerer,
+  type AnswerSource,
+  bodyOf,
+  type LoadedRelease,
+  type Lookup,
+  Overrides,
+} from "@inkling/engine";
 import { DATA_FOLDER, messageOf, openServable } from "@inkling/release-store";
-import type { Scope } from "@inkling/server";
 import { problemOf } from "@inkling/server/failures";
 import { type Problem, problemBody } from "@inkling/server/problems";
 import { databaseFile } from "../config/settings.ts";
@@ -30,7 +36,7 @@ export interface AnswerData {
 /** @param withOverrides false where none can apply: the database is not opened then */
 export async function openAnswerData(
   settings: Settings,
-  lookups: readonly Scope[],
+  lookups: readonly Lookup[],
   withOverrides = true,
 ): Promise<AnswerData> {
   const release = openServable(settings.dataDir);
@@ -86,7 +92,7 @@ const decoder = new TextDecoder();
  */
 export function answer(
   release: LoadedRelease,
-  lookup: Scope,
+  lookup: Lookup,
   value: string,
   overrides = Overrides.NONE,
   now = 0,

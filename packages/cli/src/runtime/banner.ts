@@ -1,9 +1,8 @@
 // banner.ts: what `inkling up` prints once it serves: addresses, data, keys, and examples to try.
 
 import type { Settings } from "@inkling/contract";
-import type { LoadedRelease } from "@inkling/engine";
+import type { LoadedRelease, Lookup } from "@inkling/engine";
 import { feedsOf } from "@inkling/release-store";
-import type { Scope } from "@inkling/server";
 import { localUrl } from "../config/settings.ts";
 import { attributions, dataAge, dataGaps, oldestData } from "../terminal/release-tables.ts";
 import { formatAgo, type Style } from "../terminal/terminal.ts";
@@ -112,7 +111,7 @@ interface Example {
 type Body = any;
 
 interface Candidates {
-  readonly lookup: Scope;
+  readonly lookup: Lookup;
   readonly path: (value: string) => string;
   readonly values: readonly string[];
   /** The notable part of an answer, if any. */
@@ -160,7 +159,7 @@ export function examples(current: LoadedRelease): Example[] {
 
 function bodyOf(
   current: LoadedRelease,
-  lookup: Scope,
+  lookup: Lookup,
   value: string,
   shows: (body: Body) => string | undefined,
 ): string | undefined {

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { FLAG_ROWS, NO_FLAGS, REPUTATION_FLAGS, type ReputationFlag } from "@inkling/contract";
-import type { Scope } from "@inkling/server";
+import type { Lookup } from "@inkling/engine";
 import { type LookupResult, lookupText } from "./lookup-text.ts";
 import { makeStyle } from "./terminal.ts";
 
@@ -35,7 +35,7 @@ const said = (verdicts: Partial<Record<ReputationFlag, string>>) =>
 const sets = (feed: string, flag: string, label = "vpn") => ({ feed, label, effect: "sets", flags: [flag] });
 
 function textOf(
-  lookup: Scope,
+  lookup: Lookup,
   over: Partial<LookupResult> & { body?: object; evidence?: readonly object[] } = {},
 ): string {
   const { body = CLEAN, evidence = [], ...rest } = over;
@@ -50,7 +50,7 @@ function textOf(
   });
 }
 
-const rows: [name: string, lookup: Scope, over: Parameters<typeof textOf>[1], text: string][] = [
+const rows: [name: string, lookup: Lookup, over: Parameters<typeof textOf>[1], text: string][] = [
   [
     "a place",
     "geolocate",

@@ -5,8 +5,8 @@
 // note the value comes from outside: its control characters are replaced
 
 import { FLAG_ROWS, REPUTATION_FLAGS } from "@inkling/contract";
-import { feedAgeSeconds } from "@inkling/engine";
-import type { Geolocation, Scope } from "@inkling/server";
+import { feedAgeSeconds, type Lookup } from "@inkling/engine";
+import type { Geolocation } from "@inkling/server";
 import { formatAgo, type Style, table } from "./terminal.ts";
 
 /** An entry of evidence: docs/evidence.md. */
@@ -38,25 +38,25 @@ export interface LookupResult {
 }
 
 /** The text for one lookup. */
-export function lookupText(lookup: Scope, result: LookupResult): string {
+export function lookupText(lookup: Lookup, result: LookupResult): string {
   const parts = [DESCRIBE[lookup](result)];
   if (result.withEvidence) parts.push(evidenceTable(result));
   return parts.join("\n\n");
 }
 
 /** The verdicts on one value as a line. */
-export function lookupLine(results: readonly (readonly [lookup: Scope, result: LookupResult])[]): string {
+export function lookupLine(results: readonly (readonly [lookup: Lookup, result: LookupResult])[]): string {
   const verdicts = results.map(([lookup, result]) => VERDICT[lookup](result));
   return headline(results[0]![1], verdicts.join("; "));
 }
 
-const VERDICT: Readonly<Record<Scope, (result: LookupResult) => string>> = {
+const VERDICT: Readonly<Record<Lookup, (result: LookupResult) => string>> = {
   geolocate: locationVerdict,
   reputation: reputationVerdict,
   email: emailVerdict,
 };
 
-const DESCRIBE: Readonly<Record<Scope, (result: LookupResult) => string>> = {
+const DESCRIBE: Readonly<Record<Lookup, (result: LookupResult) => string>> = {
   geolocate: describeLocation,
   reputation: describeReputation,
   email: describeEmail,

@@ -52,7 +52,7 @@ describe("keys", () => {
     const { document } = await it.ask("POST", "keys", { name: "x", rate: null, expires_at: null });
     expect(document).toMatchObject({
       mode: "live",
-      scopes: ["geolocate", "reputation", "email"],
+      scopes: ["geolocate", "reputation", "email", "assess"],
       networks: [],
       rate: null,
       expires_at: null,
@@ -145,14 +145,14 @@ describe("keys", () => {
         Object.values(lookups_today).some((n) => n > 0) ? expect.stringMatching(/^2026-06-01$/) : null,
       ),
     );
-    expect(seen[0]?.lookups_today).toEqual({ geolocate: 0, reputation: 0, email: 3 });
-    expect(seen[1]?.lookups_today).toEqual({ geolocate: 0, reputation: 0, email: 0 });
+    expect(seen[0]?.lookups_today).toEqual({ geolocate: 0, reputation: 0, email: 3, assess: 0 });
+    expect(seen[1]?.lookups_today).toEqual({ geolocate: 0, reputation: 0, email: 0, assess: 0 });
   });
 
   test("usage by day and by hour", async () => {
     const NOTHING = { not_allowed: 0, rate_limited: 0, quota_exceeded: 0 };
     const FIVE = { ...NOTHING, rate_limited: 5 };
-    const SINGLE = { geolocate: 0, reputation: 0, email: 0 };
+    const SINGLE = { geolocate: 0, reputation: 0, email: 0, assess: 0 };
     const BATCH = { ...SINGLE, geolocate: 3 };
     const { id } = await make();
     const entries = [
@@ -173,11 +173,21 @@ describe("keys", () => {
           geolocate: 0,
           reputation: 0,
           email: 2,
+          assess: 0,
           total: 2,
           batch: SINGLE,
           refused: NOTHING,
         },
-        { at: "2026-06-01", geolocate: 4, reputation: 0, email: 3, total: 7, batch: BATCH, refused: FIVE },
+        {
+          at: "2026-06-01",
+          geolocate: 4,
+          reputation: 0,
+          email: 3,
+          assess: 0,
+          total: 7,
+          batch: BATCH,
+          refused: FIVE,
+        },
       ],
     });
     const hours = await it.ask("GET", `keys/${id}/usage?by=hour&from=2026-06-01T00`);
@@ -186,13 +196,22 @@ describe("keys", () => {
       from: "2026-06-01T00",
       to: "2026-06-01T12",
       usage: [
-        { at: "2026-06-01T12", geolocate: 4, reputation: 0, email: 3, total: 7, batch: BATCH, refused: FIVE },
+        {
+          at: "2026-06-01T12",
+          geolocate: 4,
+          reputation: 0,
+          email: 3,
+          assess: 0,
+          total: 7,
+          batch: BATCH,
+          refused: FIVE,
+        },
       ],
     });
     const { keys } = (await it.ask("GET", "keys")).document;
     const row = keys.find((key: { id: string }) => key.id === id);
     expect(row).toMatchObject({
-      lookups_today: { geolocate: 4, reputation: 0, email: 3 },
+      lookups_today: { geolocate: 4, reputation: 0, email: 3, assess: 0 },
       refused_today: FIVE,
     });
   });

@@ -9,7 +9,7 @@ import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import type { Actor } from "../keys/actor.ts";
 import { DAY_MS, dayOf, hourOf } from "../keys/day.ts";
-import { type Counted, type Key, keyJson, SCOPES } from "../keys/key.ts";
+import { batchedOf, type Counted, type Key, keyJson, REFUSALS, SCOPES, type Scope } from "../keys/key.ts";
 import { keyChangeBody, newKeyBody, parseKeyChange, parseNewKey } from "../keys/key-input.ts";
 import { KEY_MODES } from "../keys/token.ts";
 import { StoreError } from "../store/error.ts";
@@ -46,8 +46,8 @@ const STEPS = {
   },
 } as const;
 
-const perLookup = { geolocate: count, reputation: count, email: count };
-const lookups = z.strictObject(perLookup);
+const perScope = Object.fromEntries(SCOPES.map((scope) => [scope, count])) as Record<Scope, typeof count>;
+const lookups = z.strictObject(perScope);
 const refusals = z.strictObject({ not_allowed: count, rate_limited: count, quota_exceeded: count }).meta({
   description: "Requests, and values of batches, that were refused: scope, network or expiry; rate; quota",
 });
@@ -58,7 +58,7 @@ export const usageAnswer = z.strictObject({
   usage: z.array(
     z.strictObject({
       at: text,
-      ...perLookup,
+      ...perScope,
       total: count,
       batch: lookups.meta({ description: "Those of the lookups that were values of batches" }),
       refused: refusals,
@@ -260,22 +260,11 @@ async function notInForce(store: AdminContext["store"], id: string): Promise<Adm
 }
 
 type Use = Readonly<Partial<Record<Counted, number>>>;
-const lookupsOf = ({ geolocate = 0, reputation = 0, email = 0 }: Use) => ({
-  geolocate,
-  reputation,
-  email,
-});
-const refusalsOf = ({ not_allowed = 0, rate_limited = 0, quota_exceeded = 0 }: Use) => ({
-  not_allowed,
-  rate_limited,
-  quota_exceeded,
-});
-
-const batchOf = ({ geolocate_batch = 0, reputation_batch = 0, email_batch = 0 }: Use) => ({
-  geolocate: geolocate_batch,
-  reputation: reputation_batch,
-  email: email_batch,
-});
+const countsOf = <Name extends string>(names: readonly Name[], count: (name: Name) => number | undefined) =>
+  Object.fromEntries(names.map((name) => [name, count(name) ?? 0])) as Record<Name, number>;
+const lookupsOf = (use: Use) => countsOf(SCOPES, (scope) => use[scope]);
+const batchOf = (use: Use) => countsOf(SCOPES, (scope) => use[batchedOf(scope)]);
+const refusalsOf = (use: Use) => countsOf(REFUSALS, (reason) => use[reason]);
 
 async function keyUsage(
   store: Store,
@@ -299,7 +288,7 @@ function inColumns(rows: readonly { at: string; lookup: Counted; count: number }
   for (const { at, lookup, count } of rows) byTime.set(at, { ...byTime.get(at), [lookup]: count });
   return [...byTime].map(([at, use]) => {
     const found = lookupsOf(use);
-    const total = found.geolocate + found.reputation + found.email;
+    const total = SCOPES.reduce((sum, scope) => sum + found[scope], 0);
     return { at, ...found, total, batch: batchOf(use), refused: refusalsOf(use) };
   });
 }

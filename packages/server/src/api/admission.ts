@@ -4,10 +4,10 @@
 // in   the Authorization header, the caller's address, the scope of the route
 // out  the exchange's key and rate; or a problem, which usage counts as refused
 
-import type { IpAddress, Lookup } from "@inkling/engine";
+import type { IpAddress } from "@inkling/engine";
 import { type Problem, type ProblemCode, problem, scopeProblem } from "../http/problems.ts";
 import { basicAsBearer } from "../keys/bearer-token.ts";
-import { isSourceAllowed, type Key, type KeyId, type Refusal } from "../keys/key.ts";
+import { isSourceAllowed, type Key, type KeyId, type Refusal, type Scope } from "../keys/key.ts";
 import { secondsToMidnight } from "../limits/rate-headers.ts";
 import type { AppOptions, Exchange } from "./request-context.ts";
 
@@ -19,8 +19,8 @@ const REFUSED_AS: ReadonlyMap<ProblemCode, Refusal> = new Map([
 
 /** What a route wants of a request's key. */
 export interface KeyRule {
-  /** What is looked up: the scope that the key needs. */
-  readonly lookup: Lookup | undefined;
+  /** The scope that the key needs; undefined where any key may be used. */
+  readonly scope: Scope | undefined;
   /** Is the key also taken from the password of Basic authentication? */
   readonly acceptsBasic: boolean;
   /** Do proxies send the requests, about visitors? Then they hold the key, and its networks are theirs. */
@@ -53,7 +53,7 @@ export class Admission {
   private check(exchange: Exchange, rule: KeyRule): Problem | undefined {
     const { keyring, buckets } = this.options;
     const { request, now } = exchange;
-    const { lookup: scope } = rule; // undefined where any key may be used
+    const { scope } = rule;
     const header = request.headers.get("authorization");
     const result = keyring.authenticate(rule.acceptsBasic ? basicAsBearer(header) : header, now);
     if (!result.ok) {
@@ -91,7 +91,7 @@ export class Admission {
   }
 
   /** The key of a stream that goes on, as it is now; a problem when it may no longer be used. */
-  readmit(request: Request, scope: Lookup, caller: IpAddress | undefined): Key | Problem {
+  readmit(request: Request, scope: Scope, caller: IpAddress | undefined): Key | Problem {
     const { keyring, now } = this.options;
     const result = keyring.authenticate(request.headers.get("authorization"), now());
     if (!result.ok) return refusalOf(result);
@@ -101,7 +101,7 @@ export class Admission {
   }
 
   /** Takes one lookup from the key's quota. @returns a problem where another request has taken the last one */
-  chargeQuota({ now, admittedKey: key }: Exchange, lookup: Lookup): Problem | undefined {
+  chargeQuota({ now, admittedKey: key }: Exchange, scope: Scope): Problem | undefined {
     const { usage, counts } = this.options;
     if (usage.takeQuota(key, now, 1) === 0) {
       // The group has more, but this host has not got it yet.
@@ -110,8 +110,8 @@ export class Admission {
       this.recordRefusal(key.id, refusal.code, now);
       return refusal;
     }
-    usage.record(key.id, lookup, now);
-    counts.countLookup(lookup, key.mode, "single");
+    usage.record(key.id, scope, now);
+    counts.countLookup(scope, key.mode, "single");
     return undefined;
   }
 

@@ -105,9 +105,9 @@ export class App {
 
   /** Bad input is not charged. */
   private charge(exchange: Exchange, route: Route, response: Response): Response {
-    const { lookup } = route;
-    if (!exchange.isLookup || lookup === undefined) return response;
-    const refusal = this.api.admission.chargeQuota(exchange, lookup);
+    const { scope } = route;
+    if (!exchange.isLookup || scope === undefined) return response;
+    const refusal = this.api.admission.chargeQuota(exchange, scope);
     return refusal === undefined ? response : this.refuse(exchange, route, refusal);
   }
 

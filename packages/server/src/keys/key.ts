@@ -2,33 +2,24 @@
 //
 // err  keyFromRow throws for a row that this program did not write
 
-import {
-  formatPrefix,
-  type IpAddress,
-  LOOKUPS,
-  type Prefix,
-  parsePrefix,
-  prefixContains,
-} from "@inkling/engine";
+import { SCOPES, type Scope } from "@inkling/contract";
+import { formatPrefix, type IpAddress, type Prefix, parsePrefix, prefixContains } from "@inkling/engine";
 import { visibleText } from "../text/visible-text.ts";
 import { KEY_MODES, type KeyMode } from "./token.ts";
 
-/** The lookups that a key may be allowed, and that usage is counted by. */
-export const SCOPES = LOOKUPS;
-export type Scope = (typeof SCOPES)[number];
+export { SCOPES, type Scope };
 
 /** Why a request of a known key was refused, as usage counts it: its rights, its rate, its quota. */
 export const REFUSALS = ["not_allowed", "rate_limited", "quota_exceeded"] as const;
 export type Refusal = (typeof REFUSALS)[number];
 
 /** How many lookups of each scope were values of batches, which count as lookups as well. */
-export const BATCHED = ["geolocate_batch", "reputation_batch", "email_batch"] as const;
-type Batched = `${Scope}_batch` & (typeof BATCHED)[number];
+type Batched = `${Scope}_batch`;
 export const batchedOf = (scope: Scope): Batched => `${scope}_batch`;
 
 /** What is counted for a key: lookups by scope, refusals, values of batches. Only lookups count for its quota. */
-export const COUNTED = [...SCOPES, ...REFUSALS, ...BATCHED] as const;
-export type Counted = (typeof COUNTED)[number];
+export type Counted = Scope | Refusal | Batched;
+export const COUNTED: readonly Counted[] = [...SCOPES, ...REFUSALS, ...SCOPES.map(batchedOf)];
 
 /** Milliseconds since 1970, UTC. */
 export type EpochMs = number & { readonly unit?: "epoch ms" };

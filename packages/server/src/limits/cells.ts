@@ -11,12 +11,10 @@
 // given out, to all processes together. Times are nanoseconds since `base`: exact in a double for the first 104 days.
 //
 //   bytes of a cell  0 full at (int64, 0 = never used)   8 day and count of the quota (int64)
-//                    16 lookups on even days, by scope (3 x uint32)   28 on odd days
-//                    40 refused on even days, by reason (3 x uint32)   52 on odd days
-//                    64 values of batches on even days, by scope (3 x uint32)   76 on odd days   88 not used
+//                    16 for each of COUNTED, lookups first: on even days, on odd days (uint32 each)   104 not used
 
 import { DAY_MS } from "../keys/day.ts";
-import { COUNTED, type Counted, type EpochMs, SCOPES } from "../keys/key.ts";
+import { COUNTED, type Counted, type EpochMs } from "../keys/key.ts";
 
 /** Number of a cell in the memory. */
 export type CellIndex = number & { readonly of?: "cell" };
@@ -28,7 +26,7 @@ const WORDS = CELL_BYTES / 8;
 const SLOTS = CELL_BYTES / 4;
 const FULL_AT = 0;
 const QUOTA = 1;
-const LOOKUPS = 4;
+const FIRST_COUNT = 4;
 const NS = 1e6;
 /** Further ahead than an empty bucket by this much: the clock was set back, or the key's limits were changed. */
 const SLACK_NS = 5e9;
@@ -42,13 +40,10 @@ const DAYS = 2 ** 13;
 /** Counts of one key since the cells were made, modulo 2^32; even and odd days apart. */
 type CellCounts = Uint32Array;
 export const CELL_COUNTS = 2 * COUNTED.length;
-/** Scopes, refusals and batches are as many each: groups of this size, of even and odd days in turn. */
-const GROUP = SCOPES.length;
 
 /** What {@link CellCounts} holds at an index. */
 export function countedAt(index: number): { readonly counted: Counted; readonly isOdd: boolean } {
-  const group = Math.floor(index / GROUP);
-  return { counted: COUNTED[(group >> 1) * GROUP + (index % GROUP)]!, isOdd: (group & 1) === 1 };
+  return { counted: COUNTED[index >> 1]!, isOdd: (index & 1) === 1 };
 }
 
 export class LimitCells {
@@ -178,9 +173,7 @@ export class LimitCells {
   /** Counts lookups, or refusals. */
   count(cell: CellIndex, counted: Counted, now: EpochMs, count: number): void {
     const isOdd = Math.floor(now / DAY_MS) & 1;
-    const index = COUNTED.indexOf(counted);
-    const even = index + GROUP * Math.floor(index / GROUP);
-    Atomics.add(this.slots, slotOf(cell) + isOdd * GROUP + even, count);
+    Atomics.add(this.slots, slotOf(cell) + 2 * COUNTED.indexOf(counted) + isOdd, count);
   }
 
   /** Reads all counts of a cell; {@link countedAt} has their meaning. */
@@ -220,5 +213,5 @@ function dayTag(time: EpochMs): number {
 }
 
 function slotOf(cell: CellIndex): number {
-  return cell * SLOTS + LOOKUPS;
+  return cell * SLOTS + FIRST_COUNT;
 }

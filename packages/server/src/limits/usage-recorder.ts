@@ -11,7 +11,7 @@
 
 import { backoffMs, messageOf } from "@inkling/release-store";
 import { DAY_MS, dayOf } from "../keys/day.ts";
-import { COUNTED, type Counted, type EpochMs, type KeyId } from "../keys/key.ts";
+import { COUNTED, type Counted, type EpochMs, type KeyId, SCOPES } from "../keys/key.ts";
 import type { UsageBatch, UsageEntry } from "../store/usage.ts";
 import type { StoredUsage, UsageSink } from "./usage-collector.ts";
 
@@ -61,15 +61,7 @@ export interface UsageState {
 
 /** One key on one day. */
 class Tally {
-  geolocate = 0;
-  reputation = 0;
-  email = 0;
-  not_allowed = 0;
-  rate_limited = 0;
-  quota_exceeded = 0;
-  geolocate_batch = 0;
-  reputation_batch = 0;
-  email_batch = 0;
+  readonly counts = Object.fromEntries(COUNTED.map((counted) => [counted, 0])) as Record<Counted, number>;
   /** Sent, and not yet confirmed. */
   sending = 0;
   /** Confirmed by the store. */
@@ -77,11 +69,11 @@ class Tally {
 
   /** Lookups. */
   get waiting(): number {
-    return this.geolocate + this.reputation + this.email;
+    return SCOPES.reduce((sum, scope) => sum + this.counts[scope], 0);
   }
 
   get isStored(): boolean {
-    return COUNTED.every((counted) => this[counted] === 0);
+    return COUNTED.every((counted) => this.counts[counted] === 0);
   }
 }
 
@@ -132,7 +124,7 @@ export class UsageRecorder {
   /** Counts lookups, or refusals. */
   record(keyId: KeyId, counted: Counted, now: EpochMs, count = 1): void {
     this.waitingSince ??= this.elapsed();
-    this.tally(keyId, now)[counted] += count;
+    this.tally(keyId, now).counts[counted] += count;
   }
 
   /**
@@ -271,9 +263,10 @@ export class UsageRecorder {
 function drain(tally: Tally, keyId: KeyId, day: string, entries: UsageEntry[]): void {
   tally.sending = tally.waiting;
   for (const lookup of COUNTED) {
-    if (tally[lookup] === 0) continue;
-    entries.push({ keyId, day, lookup, count: tally[lookup] });
-    tally[lookup] = 0;
+    const count = tally.counts[lookup];
+    if (count === 0) continue;
+    entries.push({ keyId, day, lookup, count });
+    tally.counts[lookup] = 0;
   }
 }
 

@@ -8,9 +8,8 @@ import {
   SANDBOX_DOMAINS,
   SANDBOX_PROBLEMS,
 } from "@inkling/contract";
-import { INCLUDE, parseUnwrapped } from "@inkling/engine";
+import { INCLUDE, LOOKUPS, type Lookup, parseUnwrapped } from "@inkling/engine";
 import { type Problem, type ProblemCode, problem, problemBody } from "../http/problems.ts";
-import type { Scope } from "../keys/key.ts";
 import { sandboxAddress, sandboxEmail } from "../lookup/sandbox.ts";
 import type { Example } from "./document.ts";
 
@@ -85,14 +84,14 @@ function emailExamples(): Examples {
 }
 
 const INVALID = "not an address";
-const BATCHES: Readonly<Record<Scope, readonly string[]>> = {
+const BATCHES: Readonly<Record<Lookup, readonly string[]>> = {
   geolocate: ["192.0.2.2", INVALID],
   reputation: ["192.0.2.7", "2001:db8::6", INVALID],
   email: ["jane@example.com", "jane@disposable.example"],
 };
 
 /** A batch of a few values, and its answers. */
-function batchExample(scope: Scope): {
+function batchExample(scope: Lookup): {
   readonly values: readonly string[];
   readonly answers: readonly unknown[];
 } {
@@ -126,9 +125,11 @@ export function answerExamples(id: OperationId, type: string): Examples | undefi
 /** Of a request's body. */
 export const bodyExamples = (id: OperationId, type: string) => batchExamples(id, type, "values");
 
+const isLookup = (access: string): access is Lookup => LOOKUPS.some((lookup) => lookup === access);
+
 function batchExamples(id: OperationId, type: string, part: "values" | "answers"): Examples | undefined {
   const { looksUp, access } = OPERATIONS[id];
-  if (looksUp !== "batch" || access === "open" || access === "key") return undefined;
+  if (looksUp !== "batch" || !isLookup(access)) return undefined;
   const rows = batchExample(access)[part];
   const isJson = type === "application/json";
   const value = isJson ? { [part]: rows } : rows.map((row) => `${JSON.stringify(row)}\n`).join("");

@@ -12,8 +12,10 @@ import {
   type OperationId,
   PROBLEM_CODES,
   type ProblemCode,
+  SCOPES,
+  type Scope,
 } from "@inkling/contract";
-import { LOOKUPS, type Lookup, OVERRIDE_FLAGS, type OverrideFlag } from "@inkling/engine";
+import { OVERRIDE_FLAGS, type OverrideFlag } from "@inkling/engine";
 
 /** Upper bounds of the latency histogram, in seconds: from request parsed to response made, without the network. */
 export const LATENCY_BOUNDS = [
@@ -78,7 +80,7 @@ const PROBLEM_SLOTS: ReadonlyMap<ProblemCode, number> = new Map(PROBLEM_CODES.ma
 
 const SIZES = {
   requests: AUDIENCES.length * ROWS.length * STATUSES,
-  lookups: LOOKUPS.length * AUDIENCES.length * REQUEST_KINDS.length,
+  lookups: SCOPES.length * AUDIENCES.length * REQUEST_KINDS.length,
   latency: ROWS.length * BUCKETS,
   seconds: ROWS.length,
   problems: PROBLEM_CODES.length,
@@ -134,8 +136,8 @@ export class Counts {
   }
 
   /** Counts values that were looked up, as usage does: the status alone does not show it. */
-  countLookup(lookup: Lookup, audience: Audience, kind: RequestKind, count = 1): void {
-    const row = LOOKUPS.indexOf(lookup) * AUDIENCES.length + AUDIENCE_INDEX[audience];
+  countLookup(lookup: Scope, audience: Audience, kind: RequestKind, count = 1): void {
+    const row = SCOPES.indexOf(lookup) * AUDIENCES.length + AUDIENCE_INDEX[audience];
     this.lookups[row * REQUEST_KINDS.length + REQUEST_KINDS.indexOf(kind)]! += count;
   }
 
@@ -197,9 +199,9 @@ export class Counts {
   /** Counts of lookups that are not zero; `fromZero` adds the zeros of live keys. */
   *lookupRows(
     fromZero = false,
-  ): Generator<{ lookup: Lookup; audience: Audience; kind: RequestKind; count: number }> {
+  ): Generator<{ lookup: Scope; audience: Audience; kind: RequestKind; count: number }> {
     let i = 0;
-    for (const lookup of LOOKUPS) {
+    for (const lookup of SCOPES) {
       for (const audience of AUDIENCES) {
         for (const kind of REQUEST_KINDS) {
           const count = this.lookups[i++]!;

@@ -1,6 +1,7 @@
 // keys.tsx: all API keys, and a form for a new one; a key by its id.
 
 import type { KeySettings, ListedKey } from "@inkling/server/admin-answers";
+import { sum } from "d3-array";
 import { useState } from "preact/hooks";
 import { api, listAll } from "../../api.ts";
 import { Card, Expiry } from "../../components/basics.tsx";
@@ -71,8 +72,8 @@ function limitsOf({ rate, burst, quota, networks }: ListedKey): string {
   return parts.filter(Boolean).join(", ");
 }
 
-function lookupsOf({ lookups_today: { geolocate, reputation, email }, refused_today }: ListedKey) {
+function lookupsOf({ lookups_today, refused_today }: ListedKey) {
   const refused = countRefused(refused_today);
   const text = refused > 0 && <span class="bad">{formatCount(refused)} refused</span>;
-  return <TwoLines below={text}>{formatCount(geolocate + reputation + email)}</TwoLines>;
+  return <TwoLines below={text}>{formatCount(sum(Object.values(lookups_today)))}</TwoLines>;
 }

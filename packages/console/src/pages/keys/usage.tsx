@@ -1,5 +1,6 @@
 // usage.tsx: a key's lookups and refusals, by day or by hour.
 
+import { SCOPES as SCOPE_NAMES, type Scope } from "@inkling/contract";
 import type { Refusals, Usage, UsagePoint } from "@inkling/server/admin-answers";
 import { sum } from "d3-array";
 import { useState } from "preact/hooks";
@@ -11,11 +12,10 @@ import { Loaded } from "../../components/loaded.tsx";
 import { formatCount, formatPercent } from "../../format.ts";
 import { useLoad } from "../../hooks.ts";
 
-export const SCOPES = [
-  ["geolocate", "Geolocate"],
-  ["reputation", "Reputation"],
-  ["email", "Email"],
-] as const;
+/** Each scope with its title. */
+export const SCOPES = SCOPE_NAMES.map(
+  (scope) => [scope, `${scope[0]!.toUpperCase()}${scope.slice(1)}`] as const,
+);
 
 const REFUSALS = [
   ["not_allowed", "Not allowed"],
@@ -96,7 +96,7 @@ function UsageCharts({ by, usage }: { by: Period; usage: Usage }) {
   );
 }
 
-const NO_LOOKUPS = { geolocate: 0, reputation: 0, email: 0 };
+const NO_LOOKUPS = Object.fromEntries(SCOPE_NAMES.map((scope) => [scope, 0])) as Record<Scope, number>;
 const NONE = {
   ...NO_LOOKUPS,
   batch: NO_LOOKUPS,
