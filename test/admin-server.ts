@@ -4,6 +4,7 @@ import { Overrides } from "@inkling/engine";
 import type { HostReport } from "@inkling/release-store";
 import { AdminApp, type AdminAppOptions } from "../packages/server/src/admin/app.ts";
 import { HostNames } from "../packages/server/src/http/host-names.ts";
+import { NO_RULESET } from "../packages/server/src/rulesets/record.ts";
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
 import { Log } from "../packages/server/src/telemetry/log.ts";
 import { checkResponse } from "./checked-fetch.ts";
@@ -59,6 +60,7 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
       check: async () => {},
       verify: () => Promise.reject(new Error("nothing is verified here")),
     },
+    rulesetCache: { current: NO_RULESET, refresh: async () => {} },
     status: {
       version: "0.0.0",
       mode: "serve" as const,

@@ -13,6 +13,7 @@ import { type Counted, type Key, type KeyId, REFUSALS, SCOPES } from "../package
 import { cellsOnDemand } from "../packages/server/src/limits/key-cells.testing.ts";
 import { Buckets } from "../packages/server/src/limits/token-bucket.ts";
 import { PublicDocuments } from "../packages/server/src/openapi/documents.ts";
+import { NO_RULESET } from "../packages/server/src/rulesets/record.ts";
 import { Counts } from "../packages/server/src/telemetry/counts.ts";
 import { Log } from "../packages/server/src/telemetry/log.ts";
 
@@ -67,6 +68,7 @@ export function testOptions<T>(
       chargedDay: 0,
     },
     overrides: { current: Overrides.NONE },
+    rulesets: { current: NO_RULESET },
     checks: { checkMx: () => ({ outcome: "found", known: [] }) },
     documents: async () => new PublicDocuments("0.0.0"),
     trustedProxies: [],
@@ -75,6 +77,7 @@ export function testOptions<T>(
     now: () => NOON,
     elapsed: () => 0,
     newRequestId: () => "aaaaaaaaaa",
+    randomBytes: (n) => new Uint8Array(n),
     ...over,
   };
   return { options, counts: options.counts, recorded, refused, batched, lines };

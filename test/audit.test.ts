@@ -163,6 +163,30 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
       ];
     },
   ],
+  "rules publish": [
+    async (host) => {
+      writeFileSync(host.path("rules.toml"), "[weights]\nproxy = 0.5\n");
+      return [
+        ["rules", "publish", host.path("rules.toml"), "--note", "strict"],
+        {
+          action: "ruleset-published",
+          subject: "ruleset 1",
+          before: null,
+          after: expect.objectContaining({ number: 1, note: "strict" }),
+        },
+      ];
+    },
+  ],
+  "rules rollback": [
+    async (host) => {
+      const texts = ["", "[weights]"];
+      await host.withStore(async ({ rulesets }) => {
+        for (const text of texts) await rulesets.publish({ text, note: "" }, ADA);
+      });
+      const [before, after] = [2, 3].map((number) => expect.objectContaining({ number }));
+      return [["rules", "rollback"], { action: "ruleset-rolled-back", subject: "ruleset 3", before, after }];
+    },
+  ],
   "override add": [
     async () => [
       ["override", "add", "81.2.69.142", "--flag", "is_tor_exit=false", "--note", "our office"],
@@ -386,6 +410,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
 };
 
 const READS = [
+  "assess",
   "audit",
   "backup",
   "channel init",
@@ -412,6 +437,11 @@ const READS = [
   "override audit",
   "override export",
   "override list",
+  "rules check",
+  "rules diff",
+  "rules init",
+  "rules list",
+  "rules show",
 ];
 
 test("every command reads, or is one of those that leave an entry", async () => {
@@ -667,6 +697,25 @@ describe("the admin API", () => {
         expect.objectContaining({ removed_at }),
       );
       return [`overrides/${id}`, undefined, { action: "override-removed", subject: id, before, after }];
+    },
+    publish_ruleset: async () => [
+      "rulesets",
+      { text: "", note: "none" },
+      {
+        action: "ruleset-published",
+        subject: "ruleset 1",
+        before: null,
+        after: expect.objectContaining({ number: 1, note: "none" }),
+      },
+    ],
+    restore_ruleset: async ({ store }) => {
+      for (const text of ["", "[weights]"]) await store.rulesets.publish({ text, note: "" }, ADA);
+      const [before, after] = [2, 3].map((number) => expect.objectContaining({ number }));
+      return [
+        "rulesets/1/restore",
+        {},
+        { action: "ruleset-rolled-back", subject: "ruleset 3", before, after },
+      ];
     },
     confirm_database: async () => [
       "database/confirm",

@@ -409,6 +409,44 @@ for (const backend of BACKENDS) {
       });
     });
 
+    describe("rulesets", () => {
+      test("are numbered one after the other, with an entry each in the trail", async () => {
+        const { rulesets, overrides } = await open();
+        expect(await rulesets.readStamp()).toBe("new");
+        expect((await rulesets.newest()).number).toBe(0);
+        const first = await rulesets.publish({ text: "", note: "none" }, ADA);
+        expect(first).toMatchObject({ number: 1, text: "", note: "none", author: "ada", createdAt: NOW });
+        const second = await rulesets.publish({ text: 'on_missing = "deny"', note: "" }, ADA);
+        const same = await rulesets.publish({ text: 'on_missing = "deny"', note: "again" }, ADA);
+        expect([second.number, same.number, await rulesets.readStamp()]).toEqual([2, 2, "2"]);
+        const back = await rulesets.publish({ text: "", note: "", current: 2, restores: 1 }, ADA);
+        expect(back).toMatchObject({ number: 3, restores: 1 });
+        expect(await rulesets.newest()).toEqual(back);
+        expect(await rulesets.find(1)).toEqual(first);
+        expect(await rulesets.find(4)).toBeUndefined();
+        const page = await rulesets.list({ limit: 2 });
+        expect([page.items.map(({ number }) => number), page.next]).toEqual([[3, 2], "2"]);
+        expect((await rulesets.list({ limit: 2, cursor: page.next })).items).toEqual([first]);
+        const { items } = await overrides.audit({ limit: 10 });
+        expect(items.map(({ action, subject }) => `${action} ${subject}`)).toEqual([
+          "ruleset-rolled-back ruleset 3",
+          "ruleset-published ruleset 2",
+          "ruleset-published ruleset 1",
+        ]);
+      });
+
+      test("are not published over what the author has not seen", async () => {
+        const { rulesets } = await open();
+        await rulesets.publish({ text: "", note: "" }, ADA);
+        const late = rulesets.publish({ text: "[weights]", note: "", current: 0 }, ADA);
+        expect(await codeOf(late)).toBe("CONFLICT");
+        const both = await Promise.all(
+          ["a", "b"].map((note) => rulesets.publish({ text: `# ${note}`, note }, ADA)),
+        );
+        expect(both.map(({ number }) => number).sort()).toEqual([2, 3]);
+      });
+    });
+
     describe("overrides", () => {
       const flagged = (value: string, over: Partial<NewOverride> = {}): NewOverride => ({
         kind: "address",

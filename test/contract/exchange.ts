@@ -123,7 +123,8 @@ function bodyText({ target }: Request, text: string, id: string): string {
     return JSON.stringify(JSON.parse(text, withoutTexts));
   const plain = text
     .replaceAll(`"request_id":"${id}"`, '"request_id":"<id>"')
-    .replace(/\bovr_[0-9A-Za-z]{16}\b/g, "ovr_<id>");
+    .replace(/\bovr_[0-9A-Za-z]{16}\b/g, "ovr_<id>")
+    .replace(/\basm_(?!0{16})[0-9A-Za-z]{16}\b/g, "asm_<id>");
   if (target.startsWith("/v1/status")) return statusText(plain);
   if (plain.startsWith('{"code":')) return plain.replace(/"error":"(?:[^"\\]|\\.)*"/, '"error":"…"');
   return plain.includes('"type":"/docs/errors#') ? plain.replace(TEXTS, '"$1":"…"') : plain;

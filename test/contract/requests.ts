@@ -275,10 +275,79 @@ function raws(): Request[] {
   ];
 }
 
-/**
- * @param data what the feeds hold
- * @param sandboxPage the text of docs/sandbox.md
- */
+/** Decisions about visitors. They come after all that was recorded before them. */
+function assessments(): Request[] {
+  const path = "/v1/assess";
+  const key = "visitors";
+  const about = (visitor: unknown, query = "", more: More = {}) =>
+    post(path + query, typeof visitor === "string" ? visitor : JSON.stringify(visitor), { key, ...more });
+  const places = [
+    "81.2.69.142",
+    "81.2.69.10",
+    "81.2.70.7",
+    "8.8.8.8",
+    "2a01:4f8:1::1",
+    "10.0.0.1",
+    "1.2",
+    "me",
+  ];
+  const mails = ["jane@gmail.com", "info@mailinator.com", "jane@gmial.com", "nonsense", "a@localhost"];
+  const visitors = [
+    ...places.map((ip) => ({ event: "sign_up", ip })),
+    ...mails.map((email) => ({ event: "login", email })),
+    {
+      event: "checkout",
+      ip: "81.2.69.142",
+      email: "jane+x@gmail.com",
+      expected_country: "FR",
+      ref: "user-81",
+    },
+    {
+      event: "login",
+      ip: "81.2.69.142",
+      user_agent: "Googlebot/2.1",
+      previous: { latitude: 35.7, longitude: 139.7, at: "2026-08-02T11:00:00Z" },
+    },
+  ];
+  const wrong = [
+    "",
+    "{",
+    "[]",
+    "null",
+    { event: "x" },
+    { ip: "8.8.8.8" },
+    { event: "A b", ip: "8.8.8.8" },
+    { event: "x", ip: "8.8.8.8", emial: "jane@gmail.com" },
+    { event: "x", ip: "8.8.8.8", facts: { plan: "free" } },
+    { event: "x", ip: 8 },
+  ];
+  const sandboxed = [
+    "192.0.2.1",
+    "192.0.2.4",
+    "192.0.2.7",
+    "192.0.2.8",
+    "203.0.113.14",
+    "203.0.113.8",
+    "8.8.8.8",
+  ];
+  const fixed = { key: "sandboxVisitors" };
+  const lines = [...visitors, "nonsense", ...wrong].map((line) => JSON.stringify(line)).join("\n");
+  return [
+    ...visitors.flatMap((visitor) => ["", "?include=facts", EVIDENCE].map((query) => about(visitor, query))),
+    ...wrong.map((visitor) => about(visitor)),
+    ...QUERIES.map((query) => about(visitors[0], query)),
+    ...SERVERS.map((server) => about(visitors[0], "", { server })),
+    about(lines, "", { headers: [LINES_TYPE] }),
+    about("event=x", "", { headers: ["Content-Type: application/x-www-form-urlencoded"] }),
+    ...METHODS.map((method) => ({ ...about(visitors[0]), method })),
+    about(visitors[0], "", { key: "emailOnly" }),
+    about(visitors[0], "", fixed),
+    ...sandboxed.map((ip) => about({ event: "sign_up", ip, email: "info@disposable.example" }, "", fixed)),
+    about({ event: "sign_up", ip: "192.0.2.8", email: "jane@mistyped.example" }, `${EVIDENCE},facts`, fixed),
+    withMethod("POST", `${path}/`, { key }),
+  ];
+}
+
 /** Visitors of proxies; locations as MaxMind's. They come last: what is recorded before keeps its numbers. */
 function otherInterfaces(): Request[] {
   const path = "/v1/forward-auth";
@@ -356,5 +425,6 @@ export function contractRequests(
     ...raws(),
     ...generated(data.networks, data.domains),
     ...otherInterfaces(),
+    ...assessments(),
   ];
 }

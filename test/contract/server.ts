@@ -115,6 +115,8 @@ async function main(folder: string, executable?: string): Promise<Started> {
     spent: { quota: 2 },
     spentBatch: { quota: 4 },
     daily: { quota: 50 },
+    visitors: { scopes: ["assess"] },
+    sandboxVisitors: { mode: "test", scopes: ["assess"] },
   } as const;
 
   /** The same tokens on every server. */

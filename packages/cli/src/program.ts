@@ -33,6 +33,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   keys: async () => (await import("./commands/keys.ts")).addKeys,
   lookup: async () => (await import("./commands/lookup.ts")).addLookup,
   grep: async () => (await import("./commands/grep.ts")).addGrep,
+  assess: async () => (await import("./commands/assess.ts")).addAssess,
+  rules: async () => (await import("./commands/rules.ts")).addRules,
   override: async () => (await import("./commands/override.ts")).addOverride,
   audit: async () => (await import("./commands/audit.ts")).addAudit,
   enrich: async () => (await import("./commands/enrich.ts")).addEnrich,

@@ -9,6 +9,7 @@ export const SERVER_HINTS = {
   IP_ADDRESS_INVALID: "send one IPv4 or IPv6 address without port, prefix, zone or brackets",
   IP_ADDRESS_RESERVED: "no visitor from the internet has this address: behind a proxy set `trustProxy`; on your own machine set `loopback`",
   HOST_INVALID: "something between here and the server changes the Host header; look at `url`",
+  BODY_INVALID: "the detail names each member that is wrong",
   BATCH_INVALID: "the server does not understand this client: look at their versions",
   VALUE_INVALID: "a value must be a text of at most 64 KiB",
   KEY_MISSING: "something between here and the server removes the Authorization header; with `key: null` it has to add it",

@@ -9,6 +9,8 @@ import type { AdminProblemCode } from "./problems.ts";
 export const ADMIN_PATH = "/admin/v1/";
 /** Of a body, unless its operation takes more. */
 export const MAX_BODY_BYTES = 16 * 1024;
+/** A ruleset of 256 KiB, in JSON. */
+const MAX_RULESET_BYTES = 1024 * 1024;
 /** A file of as many overrides as there may be; the listener takes no more. */
 export const MAX_IMPORT_BYTES = 16 * 1024 * 1024;
 
@@ -37,6 +39,8 @@ export const AUDIT_ACTIONS = [
   "change-failed",
   "key-adopted",
   "override-adopted",
+  "ruleset-published",
+  "ruleset-rolled-back",
   "database-confirmed",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
@@ -47,13 +51,14 @@ export const ADMIN_TAGS = {
   Data: "Feeds and releases.",
   Keys: "API keys and their usage.",
   Overrides: "The operator's own verdicts.",
+  Rules: "Rulesets, and what they decide.",
   Watch: "Traffic, hosts and the audit trail.",
 } as const;
 
 interface Row {
   readonly path: string;
   /** What `{id}` of the path names. */
-  readonly names?: "key" | "override" | "release";
+  readonly names?: "key" | "override" | "release" | "ruleset";
   readonly tag: keyof typeof ADMIN_TAGS;
   readonly summary: string;
   /** Needs neither token nor session. */
@@ -84,6 +89,8 @@ export type AdminOperationRow = Row &
   );
 
 const CONFLICTS = ["OVERRIDE_CONTRADICTS", "OVERRIDES_FULL", "OVERRIDE_TOO_WIDE"] as const;
+
+const RULESET_PROBLEMS = ["RULESET_INVALID", "RULESET_CONFLICT"] as const;
 
 const ROWS = {
   get_session: {
@@ -322,6 +329,67 @@ const ROWS = {
     problems: ["OVERRIDE_NOT_FOUND"],
     audits: ["override-removed"],
     docs: "ends one",
+  },
+  list_rulesets: {
+    method: "GET",
+    path: `${ADMIN_PATH}rulesets`,
+    tag: "Rules",
+    summary: "Published rulesets, newest first",
+    docs: "published [rulesets](decisions.md), newest first; the first one decides. `limit`, `cursor`",
+  },
+  publish_ruleset: {
+    method: "POST",
+    path: `${ADMIN_PATH}rulesets`,
+    tag: "Rules",
+    summary: "Publish a ruleset under the next number; 200 if the newest has the same text",
+    status: 201,
+    otherStatus: 200,
+    headers: ["Location?"],
+    problems: RULESET_PROBLEMS,
+    maxBodyBytes: MAX_RULESET_BYTES,
+    audits: ["ruleset-published"],
+    docs: 'publishes `{"text":"…","note":"…","current":7}`; `current`, the newest number that you have seen, is optional',
+  },
+  check_ruleset: {
+    method: "POST",
+    path: `${ADMIN_PATH}rulesets/check`,
+    tag: "Rules",
+    summary: "Every mistake in a ruleset, or the outcome of its examples; changes nothing",
+    maxBodyBytes: MAX_RULESET_BYTES,
+    audits: [],
+    docs: "every mistake of `text`, with line and column, or how its examples come out",
+  },
+  get_ruleset: {
+    method: "GET",
+    path: `${ADMIN_PATH}rulesets/{id}`,
+    names: "ruleset",
+    tag: "Rules",
+    summary: "A ruleset, with its text",
+    problems: ["RULESET_NOT_FOUND"],
+    docs: "one, with its text",
+  },
+  restore_ruleset: {
+    method: "POST",
+    path: `${ADMIN_PATH}rulesets/{id}/restore`,
+    names: "ruleset",
+    tag: "Rules",
+    summary: "Publish the text of an older ruleset again, under the next number",
+    status: 201,
+    otherStatus: 200,
+    headers: ["Location?"],
+    problems: ["RULESET_NOT_FOUND", ...RULESET_PROBLEMS],
+    audits: ["ruleset-rolled-back"],
+    docs: "publishes its text again, under the next number",
+  },
+  assess_visitor: {
+    method: "POST",
+    path: `${ADMIN_PATH}assess`,
+    tag: "Rules",
+    summary: "Decide about a visitor, with facts, evidence and what would change the decision; not counted",
+    problems: ["NO_RELEASE", "RULESET_INVALID"],
+    maxBodyBytes: MAX_RULESET_BYTES,
+    audits: [],
+    docs: "assesses `visitor` by the newest ruleset, or by the draft in `text`",
   },
   database: {
     method: "GET",

@@ -2,6 +2,9 @@
 //
 // The reasons of the engine, OpenAPI, the SDKs' types and the tables of docs/decisions.md derive from these rows.
 
+import { ANSWER_MEMBERS } from "./members.ts";
+import type { Shape, ValueOf } from "./shapes.ts";
+
 /** What to do with a visitor, from the mildest to the strictest. */
 export const ACTIONS = ["allow", "challenge", "deny"] as const;
 export type Action = (typeof ACTIONS)[number];
@@ -192,3 +195,138 @@ export const CRAWLERS: readonly CrawlerRow[] = [
   { token: "claudebot", operator: "anthropic" },
   { token: "bytespider", operator: "bytedance" },
 ];
+
+/** What callers send about a visitor, member by member. */
+export const ASSESSMENT_INPUT = {
+  type: "object",
+  name: "Visitor",
+  about: "A visitor: an event, and an address, an email address or both.",
+  members: {
+    event: {
+      type: "text",
+      pattern: /^[a-z0-9][a-z0-9_.-]{0,63}$/,
+      description: "What the visitor does: `sign_up`, `login`, `checkout` or a name of your own",
+    },
+    ip: { type: "text", optional: true, description: "The visitor's address" },
+    email: { type: "text", optional: true, description: "The email address that the visitor entered" },
+    user_agent: { type: "text", optional: true, description: "The `User-Agent` of the visitor's request" },
+    ref: {
+      type: "text",
+      optional: true,
+      description: "Your name for the visitor or the attempt, at most 128 characters; stored with a decision",
+    },
+    expected_country: {
+      type: "text",
+      pattern: /^[A-Z]{2}$/,
+      optional: true,
+      description:
+        "Where you expect the visitor, as ISO 3166-1 alpha-2: the country of the card or the account",
+    },
+    previous: {
+      type: "object",
+      optional: true,
+      description: "Where and when you saw the account last, for the speed of its journey",
+      members: {
+        latitude: { type: "number", minimum: -90, maximum: 90 },
+        longitude: { type: "number", minimum: -180, maximum: 180 },
+        accuracy_radius: {
+          type: "number",
+          minimum: 0,
+          maximum: 20_000,
+          optional: true,
+          description: "Kilometres; that of the present location unless given",
+        },
+        at: { type: "time", description: "When, with an offset: 2026-11-23T09:00:00Z" },
+      },
+    },
+    facts: {
+      type: "object",
+      optional: true,
+      isOpen: true,
+      description:
+        "At most 32 facts of your own: texts, numbers, booleans and lists of texts, as the ruleset declares them",
+      members: {},
+    },
+  },
+} as const satisfies Shape;
+
+/** The answer of an assessment. */
+export const ASSESSMENT = {
+  type: "object",
+  name: "Assessment",
+  about: "Should this visitor be let in, and why? (docs/decisions.md)",
+  members: {
+    id: { type: "text", pattern: /^asm_[0-9A-Za-z]{16}$/, description: "Of this assessment" },
+    action: { type: "text", values: ACTIONS, description: "What to do with the visitor" },
+    review: { type: "boolean", description: "A rule asks for a person to look" },
+    score: {
+      type: "number",
+      minimum: 0,
+      maximum: 1,
+      description: "1 - (1 - weight) * (1 - weight) ... over the reasons, to two digits. No probability",
+    },
+    reasons: {
+      type: "list",
+      of: {
+        type: "object",
+        name: "Reason",
+        members: {
+          code: { type: "text", known: REASON_CODES },
+          weight: { type: "number", minimum: 0, maximum: 1 },
+        },
+      },
+      description: "What raised the score. New codes may come",
+    },
+    rule: { type: "text", nullable: true, description: "The rule that decided; null: the score did" },
+    shadow: {
+      type: "list",
+      of: {
+        type: "object",
+        name: "ShadowRule",
+        members: {
+          rule: { type: "text" },
+          action: { type: "text", values: ACTIONS },
+          review: { type: "true", optional: true },
+        },
+      },
+      description: "What rules in shadow would have decided; they never change the action",
+    },
+    degraded: {
+      type: "list",
+      of: { type: "text", values: DEGRADED_DATA },
+      description: "Data that the server lacks; the visitor may look more innocent than it is",
+    },
+    ruleset: { type: "number", minimum: 0, description: "Number of the ruleset; 0: none was published" },
+    data_version: { type: "text", description: "The release of the data" },
+    facts: {
+      type: "object",
+      optional: true,
+      isOpen: true,
+      optIn: "facts",
+      description: "Only with `include=facts`: what rules read, by name; unknown facts are left out",
+      members: {},
+    },
+    ip: {
+      type: "object",
+      optional: true,
+      optIn: "evidence",
+      description: "Only with `include=evidence`: the answers of the lookups of the address",
+      members: {
+        geolocate: { ...ANSWER_MEMBERS.geolocate, optional: true },
+        reputation: { ...ANSWER_MEMBERS.reputation, optional: true },
+      },
+    },
+    email: {
+      ...ANSWER_MEMBERS.email,
+      optional: true,
+      optIn: "evidence",
+      description: "Only with `include=evidence`: the answer of the lookup of the email address",
+    },
+  },
+} as const satisfies Shape;
+
+/** With `facts` as callers send them: rows do not describe members whose names they do not know. */
+export type VisitorInput = Omit<ValueOf<typeof ASSESSMENT_INPUT>, "facts"> & {
+  readonly facts?: Readonly<Record<string, string | number | boolean | readonly string[]>> | undefined;
+};
+export type AssessmentAnswer = ValueOf<typeof ASSESSMENT>;

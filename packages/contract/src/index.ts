@@ -23,3 +23,4 @@ export * from "./problems.ts";
 export * from "./sandbox.ts";
 export * from "./settings.ts";
 export * from "./shapes.ts";
+export * from "./starter-ruleset.ts";

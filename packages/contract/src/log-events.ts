@@ -411,6 +411,21 @@ export const LOG_EVENTS = {
     levels: ["info"],
     help: "`overrides` of the database, or of `overrides.json`, are in force.",
   },
+  "ruleset-loaded": {
+    about: "server",
+    levels: ["info"],
+    help: "The `ruleset` of this number decides now. `from` names the database, or the data folder's copy.",
+  },
+  "ruleset-refused": {
+    about: "server",
+    levels: ["error"],
+    help: "This version cannot read the newest ruleset; the one before remains in force. `/readyz` warns.",
+  },
+  "ruleset-copy-failed": {
+    about: "server",
+    levels: ["error"],
+    help: "`ruleset.json` in the data folder cannot be read or written.",
+  },
   "notices-listening": {
     about: "server",
     levels: ["info"],

@@ -8,6 +8,8 @@ export type SchemaName =
   | `${"Geolocation" | "Reputation" | "EmailVerdict"}${"" | "Answers" | "OrProblem"}`
   | `MaxMind${"City" | "Country" | "Error"}`
   | "Batch"
+  | "Visitor"
+  | `Assessment${"" | "OrProblem"}`
   | "Status"
   | "Health"
   | "Ready"
@@ -83,6 +85,21 @@ export const OF_ADDRESSES: readonly ParameterRow[] = [
     value: "subject",
     wants: "subject",
     description: "`subject` adds what was looked up: `ip` and `prefix`.",
+  },
+];
+/** Of assessments. */
+export const OF_ASSESSMENTS: readonly ParameterRow[] = [
+  {
+    name: "include",
+    value: "evidence",
+    wants: "evidence",
+    description: "`evidence` adds the answers of the lookups with their evidence, under `ip` and `email`.",
+  },
+  {
+    name: "include",
+    value: "facts",
+    wants: "facts",
+    description: "`facts` adds what rules read.",
   },
 ];
 export const MX: ParameterRow = {

@@ -19,6 +19,7 @@ import {
   maxmindAnswers,
   NDJSON_TYPE,
   OF_ADDRESSES,
+  OF_ASSESSMENTS,
   type ParameterRow,
   pageAnswers,
   type REQUEST_HEADERS,
@@ -59,6 +60,7 @@ export interface OperationRow {
 
 export const OPERATION_TAGS = {
   Lookups: "One value, one answer.",
+  Assessments: "One question about a visitor: allow, challenge or deny, and why.",
   "Many at once":
     "One answer or problem for each value, in order. Each value counts as one lookup for rate, quota and usage.",
   "Other interfaces": "For reverse proxies, and for SDKs of MaxMind.",
@@ -162,6 +164,30 @@ const ROWS = {
     },
     problems: PROBLEM_CODES,
     docs: "validity and disposability of an email address",
+  },
+  assess: {
+    method: "POST",
+    path: "/v1/assess",
+    access: "assess",
+    looksUp: "single",
+    tag: "Assessments",
+    summary: "Decide about a visitor",
+    description:
+      "Looks up the address and the email address, and decides by the operator's rules and by the weights of the reasons. Counts as one lookup. NDJSON takes any number of visitors, one a line, and is answered line by line at the key's rate.",
+    parameters: OF_ASSESSMENTS,
+    body: { ...json("Visitor"), [NDJSON_TYPE]: { schema: TEXT, lines: "Visitor" } },
+    answers: {
+      200: {
+        description: "The decision, with its reasons",
+        headers: [...KEYED_HEADERS, "Content-Encoding?"],
+        content: {
+          ...json("Assessment"),
+          [NDJSON_TYPE]: { schema: TEXT, lines: "AssessmentOrProblem" },
+        },
+      },
+    },
+    problems: PROBLEM_CODES,
+    docs: "[allow, challenge or deny](decisions.md), and why",
   },
   geolocate_batch: {
     ...BATCH,

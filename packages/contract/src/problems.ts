@@ -63,6 +63,12 @@ export const PROBLEMS = {
     headers: { Connection: "close" }, // a proxy in front may read the next request on it differently
     hint: "something between here and the server changes the Host header; look at `url`",
   },
+  BODY_INVALID: {
+    status: 400,
+    title: "The body cannot be read",
+    detail: "Send a JSON object with `event`, and with `ip`, `email` or both.",
+    hint: "the detail names each member that is wrong",
+  },
   BATCH_INVALID: {
     status: 400,
     title: "The batch cannot be read",
@@ -267,6 +273,7 @@ export const ADMIN_PROBLEMS = {
   PATH_NOT_FOUND: { ...PROBLEMS.PATH_NOT_FOUND, detail: "The admin API has no such path." },
   OVERRIDE_NOT_FOUND: { status: 404, title: "No such override", detail: "No override has this id." },
   KEY_NOT_FOUND: { status: 404, title: "No such key", detail: "No key has this id." },
+  RULESET_NOT_FOUND: { status: 404, title: "No such ruleset", detail: "No ruleset has this number." },
   RELEASE_NOT_FOUND: {
     status: 404,
     title: "No such release",
@@ -285,6 +292,11 @@ export const ADMIN_PROBLEMS = {
     status: 409,
     title: "Another release is in use",
     detail: "Read the current state, then decide again. Nothing was changed.",
+  },
+  RULESET_CONFLICT: {
+    status: 409,
+    title: "Another ruleset was published",
+    detail: "Read the newest ruleset, then decide again. Nothing was changed.",
   },
   ACTION_REFUSED: { status: 409, title: "Action not possible now", detail: "Nothing was changed." },
   OVERRIDE_CONTRADICTS: {
@@ -307,6 +319,11 @@ export const ADMIN_PROBLEMS = {
     title: "Host name not allowed",
     detail:
       "The admin listener answers to addresses, localhost, names without a dot, and those in INKLING_ADMIN_NAMES.",
+  },
+  RULESET_INVALID: {
+    status: 422,
+    title: "The ruleset has mistakes",
+    detail: "`problems` lists each mistake. Nothing was changed.",
   },
   OVERRIDE_TOO_WIDE: {
     status: 422,

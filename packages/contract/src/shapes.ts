@@ -9,7 +9,7 @@ export const SCOPES = [...LOOKUPS, "assess"] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /** What a request has to ask for. */
-export type OptIn = "evidence" | "network" | "subject" | "mx";
+export type OptIn = "evidence" | "network" | "subject" | "mx" | "facts";
 
 interface Described {
   /** In the OpenAPI document and the SDKs. */

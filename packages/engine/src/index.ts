@@ -3,11 +3,6 @@
 export * from "./address/ip.ts";
 export * from "./address/packed.ts";
 export * from "./address/special-use.ts";
-export * from "./assess/assess.ts";
-export { type Condition, ConditionError, compileCondition, MAX_CONDITION } from "./assess/condition.ts";
-export * from "./assess/facts.ts";
-export * from "./assess/ruleset.ts";
-export * from "./assess/visitor.ts";
 export * from "./email/ascii.ts";
 export * from "./email/domain.ts";
 export { type EmailAddress, parseEmail } from "./email/email.ts";

@@ -19,7 +19,7 @@ def _flag(value: Any) -> bool:
     return value
 
 
-SERVER_CODES: Tuple[str, ...] = ("PATH_INVALID", "PARAMETER_INVALID", "IP_ADDRESS_INVALID", "IP_ADDRESS_RESERVED", "HOST_INVALID", "BATCH_INVALID", "VALUE_INVALID", "KEY_MISSING", "KEY_INVALID", "KEY_EXPIRED", "SCOPE_REQUIRED", "SOURCE_NOT_ALLOWED", "CALLER_UNKNOWN", "VISITOR_DENIED", "PATH_NOT_FOUND", "IP_ADDRESS_NOT_FOUND", "METHOD_NOT_ALLOWED", "CONTENT_TOO_LARGE", "CONTENT_TYPE_INVALID", "SANDBOX_VALUE_REQUIRED", "RATE_LIMITED", "TOO_MANY_STREAMS", "QUOTA_EXCEEDED", "INTERNAL", "DATA_NOT_LOADED", "KEYS_NOT_LOADED")
+SERVER_CODES: Tuple[str, ...] = ("PATH_INVALID", "PARAMETER_INVALID", "IP_ADDRESS_INVALID", "IP_ADDRESS_RESERVED", "HOST_INVALID", "BODY_INVALID", "BATCH_INVALID", "VALUE_INVALID", "KEY_MISSING", "KEY_INVALID", "KEY_EXPIRED", "SCOPE_REQUIRED", "SOURCE_NOT_ALLOWED", "CALLER_UNKNOWN", "VISITOR_DENIED", "PATH_NOT_FOUND", "IP_ADDRESS_NOT_FOUND", "METHOD_NOT_ALLOWED", "CONTENT_TOO_LARGE", "CONTENT_TYPE_INVALID", "SANDBOX_VALUE_REQUIRED", "RATE_LIMITED", "TOO_MANY_STREAMS", "QUOTA_EXCEEDED", "INTERNAL", "DATA_NOT_LOADED", "KEYS_NOT_LOADED")
 CLIENT_CODES: Tuple[str, ...] = ("CONNECTION_FAILED", "TIMED_OUT", "ANSWER_UNREADABLE", "DATA_INCOMPLETE")
 HINTS: Dict[str, str] = {
     "PATH_INVALID": "send the value as it is: this client escapes it",
@@ -27,6 +27,7 @@ HINTS: Dict[str, str] = {
     "IP_ADDRESS_INVALID": "send one IPv4 or IPv6 address without port, prefix, zone or brackets",
     "IP_ADDRESS_RESERVED": "no visitor from the internet has this address: behind a proxy, take the visitor's from its header",
     "HOST_INVALID": "something between here and the server changes the Host header; look at `url`",
+    "BODY_INVALID": "the detail names each member that is wrong",
     "BATCH_INVALID": "the server does not understand this client: look at their versions",
     "VALUE_INVALID": "a value must be a text of at most 64 KiB",
     "KEY_MISSING": "something between here and the server removes the Authorization header; with `key=None` it has to add it",

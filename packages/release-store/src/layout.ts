@@ -18,9 +18,10 @@ export const DATA_FOLDER = {
   heldRelease: "releases/held.json",
   /** Which feeds are turned on or off. */
   feedChoice: "feeds.json",
-  /** Copies of the keys in force, as hashes, and of the overrides, for a start while the database is unreachable. */
+  /** Copies of the keys in force, as hashes, of the overrides and of the ruleset, for a start while the database is unreachable. */
   keys: "keys.json",
   overrides: "overrides.json",
+  ruleset: "ruleset.json",
   /** Keys and admin token of the first run, where no terminal showed them. */
   firstKeys: "first-keys.txt",
   /** Revocations that the database could not take yet. */

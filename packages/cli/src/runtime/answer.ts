@@ -19,6 +19,7 @@ import {
 import { DATA_FOLDER, messageOf, openServable } from "@inkling/release-store";
 import { problemOf } from "@inkling/server/failures";
 import { type Problem, problemBody } from "@inkling/server/problems";
+import type { Store } from "@inkling/server/store";
 import { databaseFile } from "../config/settings.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
 
@@ -40,47 +41,69 @@ export async function openAnswerData(
   withOverrides = true,
 ): Promise<AnswerData> {
   const release = openServable(settings.dataDir);
-  const { overrides, warnings } = withOverrides ? await loadOverrides(settings) : NO_OVERRIDES;
+  const { value: overrides, warnings } = withOverrides
+    ? await loadOverrides(settings)
+    : { value: Overrides.NONE, warnings: [] };
   const missing = [...new Set(lookups.flatMap((lookup) => release.states[lookup].missing))];
   return { release, overrides, missing, warnings: [...warnings, ...missing.map(missingText)] };
 }
 
 export const missingText = (flag: string) => `${flag} is unknown: no feed with it is loaded`;
 
-type OverridesNow = Pick<AnswerData, "overrides" | "warnings">;
-const NO_OVERRIDES: OverridesNow = { overrides: Overrides.NONE, warnings: [] };
+/** What a command reads of the database, or of a copy of it in the data folder. */
+export interface StoreReading<T> {
+  /** Before there is a database. */
+  readonly none: T;
+  readonly read: (store: Store) => Promise<T>;
+  /** Throws if there is no copy, or if it is damaged. */
+  readonly copy: () => Promise<T>;
+  /** Completes the warning that the database cannot be read. */
+  readonly fromCopy: string;
+  readonly withoutCopy: string;
+}
 
-async function loadOverrides(settings: Settings): Promise<OverridesNow> {
-  const { databaseUrl, dataDir } = settings;
+/** @returns a warning if the database could not be read */
+export async function readStore<T>(
+  settings: Settings,
+  { none, read, copy, fromCopy, withoutCopy }: StoreReading<T>,
+): Promise<{ readonly value: T; readonly warnings: readonly string[] }> {
   const file = databaseFile(settings);
-  if (file !== undefined && !existsSync(file)) return NO_OVERRIDES; // opening would make it
+  if (file !== undefined && !existsSync(file)) return { value: none, warnings: [] }; // opening would make it
   try {
     // Loaded where there is something to read: this takes longer than a lookup.
     const { openStore } = await import("@inkling/server/store");
-    const { overridesOf } = await import("@inkling/server/override-records");
-    const store = await openStore(databaseUrl, { timeoutMs: TIMEOUT_MS });
+    const store = await openStore(settings.databaseUrl, { timeoutMs: TIMEOUT_MS });
     try {
-      return { overrides: overridesOf((await store.overrides.load()).overrides), warnings: [] };
+      return { value: await read(store), warnings: [] };
     } finally {
       await store.close();
     }
   } catch (error) {
     const reason = messageOf(error);
-    const overrides = await copyOf(dataDir);
-    return overrides === undefined
-      ? { overrides: Overrides.NONE, warnings: [`${reason}; answered without overrides`] }
-      : { overrides, warnings: [`${reason}; overrides are those of ${DATA_FOLDER.overrides}`] };
+    try {
+      return { value: await copy(), warnings: [`${reason}; ${fromCopy}`] };
+    } catch {
+      return { value: none, warnings: [`${reason}; ${withoutCopy}`] };
+    }
   }
 }
 
-async function copyOf(dataDir: string): Promise<Overrides | undefined> {
-  try {
-    const { readSnapshot } = await import("@inkling/server/overrides-file");
-    const { overridesOf } = await import("@inkling/server/override-records");
-    return overridesOf(readSnapshot(readFileSync(join(dataDir, DATA_FOLDER.overrides), "utf8")).overrides);
-  } catch {
-    return undefined; // there is none, or it is damaged
-  }
+function loadOverrides(settings: Settings) {
+  return readStore(settings, {
+    none: Overrides.NONE,
+    read: async (store) => {
+      const { overridesOf } = await import("@inkling/server/override-records");
+      return overridesOf((await store.overrides.load()).overrides);
+    },
+    copy: async () => {
+      const { readSnapshot } = await import("@inkling/server/overrides-file");
+      const { overridesOf } = await import("@inkling/server/override-records");
+      const text = readFileSync(join(settings.dataDir, DATA_FOLDER.overrides), "utf8");
+      return overridesOf(readSnapshot(text).overrides);
+    },
+    fromCopy: `overrides are those of ${DATA_FOLDER.overrides}`,
+    withoutCopy: "answered without overrides",
+  });
 }
 
 const decoder = new TextDecoder();

@@ -6,7 +6,7 @@
 import { ACTIONS, type Action, type DegradedData, type ReasonCode } from "@inkling/contract";
 import type { Condition } from "./condition.ts";
 import type { FactSchema, Facts } from "./facts.ts";
-import type { LiveRule, Reason, Ruleset, ShadowRule } from "./ruleset.ts";
+import type { Example, LiveRule, Reason, Ruleset, ShadowRule } from "./ruleset.ts";
 
 export interface Assessment {
   readonly action: Action;
@@ -85,4 +85,28 @@ function readsAny({ reads }: Condition, { fields }: FactSchema, data: readonly D
     if (lacking !== undefined && data.includes(lacking)) return true;
   }
   return false;
+}
+
+/** How an example of a ruleset came out. */
+export interface ExampleResult {
+  readonly name: string;
+  readonly passed: boolean;
+  /** What the example expects; undefined where it leaves that open. */
+  readonly expected: Pick<Example, "action" | "rules">;
+  readonly action: Action;
+  /** Every rule that matches, live ones first. */
+  readonly rules: readonly string[];
+}
+
+/** Runs the examples in a ruleset's file. */
+export function runExamples(ruleset: Ruleset): readonly ExampleResult[] {
+  return ruleset.examples.map(({ name, facts, action: wanted, rules: wantedRules }) => {
+    const { action } = assess(facts, ruleset, []);
+    const rules = [...ruleset.live, ...ruleset.shadow]
+      .filter(({ condition }) => condition.matches(facts))
+      .map((rule) => rule.name);
+    const isRight = wanted === undefined || wanted === action;
+    const passed = isRight && (wantedRules ?? []).every((rule) => rules.includes(rule));
+    return { name, passed, expected: { action: wanted, rules: wantedRules }, action, rules };
+  });
 }

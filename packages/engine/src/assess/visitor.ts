@@ -1,21 +1,28 @@
-// visitor.ts: what a caller sends about a visitor, and what the lookups answer -> the facts of an assessment.
+// visitor.ts: what a caller sends about a visitor -> the answers of the lookups -> the facts of an assessment.
 //
-// in   an AssessmentInput that readAssessmentInput accepted, and VisitorAnswers
+// in   an AssessmentInput that readAssessmentInput accepted; a release and overrides
 // out  facts, in the order of the ruleset's schema
-// cost a few µs; texts are at most MAX_USER_AGENT long
+// err  a LookupFailure if the address cannot be looked up, or if there is no release
+// cost three lookups and the parsing of their answers; texts are at most MAX_USER_AGENT long
 
 import {
   CRAWLERS,
   type CrawlerCheck,
+  DEGRADED_DATA,
   type DegradedData,
   type EmailVerdict,
   type FactName,
   type Geolocation,
   type Reputation,
+  type VisitorInput,
 } from "@inkling/contract";
 import { z } from "zod";
 import type { UnwrappedAddress } from "../address/ip.ts";
 import { parseEmail } from "../email/email.ts";
+import { nearest } from "../email/email-labels.ts";
+import { type Answerer, type AnswerSource, bodyOf, INCLUDE, type Outcome } from "../lookup/answerer.ts";
+import type { IpLookup, Lookup } from "../lookup/data-state.ts";
+import { type LookupFailure, NO_RELEASE } from "../lookup/failure.ts";
 import { networkText } from "../lookup/opt-ins.ts";
 import { issueLines } from "../text/issue-lines.ts";
 import { FACT_INDEX, type FactSchema, type Facts, type FactValue, isOfType } from "./facts.ts";
@@ -31,6 +38,12 @@ const text = (most: number) =>
   z.string("must be a text").min(1, "must not be empty").max(most, `at most ${most} characters`);
 const degrees = (most: number) => z.number("must be a number").min(-most).max(most);
 
+const PREVIOUS = z.strictObject({
+  latitude: degrees(90),
+  longitude: degrees(180),
+  accuracy_radius: z.number().min(0).max(20_000).optional(),
+  at: z.iso.datetime({ offset: true, error: "must be a time: 2026-11-23T09:00:00Z" }),
+});
 const INPUT = z
   .strictObject({
     event: z
@@ -44,14 +57,7 @@ const INPUT = z
       .string()
       .regex(/^[A-Z]{2}$/, "must be an ISO 3166-1 code: DE")
       .optional(),
-    previous: z
-      .strictObject({
-        latitude: degrees(90),
-        longitude: degrees(180),
-        accuracy_radius: z.number().min(0).max(20_000).optional(),
-        at: z.iso.datetime({ offset: true, error: "must be a time: 2026-11-23T09:00:00Z" }),
-      })
-      .optional(),
+    previous: PREVIOUS.optional(),
     facts: z
       .record(
         z.string(),
@@ -65,7 +71,9 @@ const INPUT = z
   })
   .refine(({ ip, email }) => ip !== undefined || email !== undefined, "ip or email is required");
 
-export type AssessmentInput = z.output<typeof INPUT>;
+/** The rows of the contract describe the same members. */
+type Described<T extends VisitorInput> = T;
+export type AssessmentInput = Described<z.output<typeof INPUT>>;
 
 /**
  * Reads what a caller sent.
@@ -74,14 +82,34 @@ export type AssessmentInput = z.output<typeof INPUT>;
  */
 export function readAssessmentInput(value: unknown, schema: FactSchema): AssessmentInput | readonly string[] {
   const parsed = INPUT.safeParse(value);
-  if (!parsed.success) return issueLines(parsed.error, "the body", 2);
+  if (!parsed.success)
+    return [...unknownMembers(parsed.error), ...issueLines(known(parsed.error), "the body", 2)];
   const { facts = {} } = parsed.data;
   const wrong = Object.entries(facts).flatMap(([name, sent]) => {
     const type = Object.hasOwn(schema.declared, name) ? schema.declared[name]! : undefined;
-    if (type === undefined) return [`facts.${name}: the ruleset does not declare it`];
+    if (type === undefined) return [`facts: the ruleset does not declare one ${quoted(name)}`];
     return isOfType(sent, type) ? [] : [`facts.${name}: must be of the type ${type}`];
   });
   return wrong.length > 0 ? wrong : parsed.data;
+}
+
+/** A name that may be repeated to the caller: longer ones, and odd ones, may be an address or a key in the wrong place. */
+const PLAIN_NAME = /^[A-Za-z_][\w-]{0,31}$/;
+const quoted = (name: string) => (PLAIN_NAME.test(name) ? `"${name}"` : "with an odd name");
+
+const known = (error: z.ZodError): z.ZodError =>
+  new z.ZodError(error.issues.filter(({ code }) => code !== "unrecognized_keys"));
+
+function unknownMembers({ issues }: z.ZodError): string[] {
+  return issues.flatMap((issue) => {
+    if (issue.code !== "unrecognized_keys") return [];
+    const inPrevious = issue.path[0] === "previous";
+    const members = Object.keys(inPrevious ? PREVIOUS.shape : INPUT.shape);
+    return issue.keys.map((key) => {
+      const near = nearest(key.slice(0, 64), members);
+      return `${inPrevious ? "previous: " : ""}unknown member ${quoted(key)}${near === undefined ? "" : `, did you mean "${near}"?`}`;
+    });
+  });
 }
 
 /** What the lookups answer about a visitor. */
@@ -97,6 +125,56 @@ export interface VisitorAnswers {
   readonly degraded: readonly DegradedData[];
   /** Does the release have the ranges of this feed? */
   readonly hasFeed: (id: string) => boolean;
+}
+
+/** What is to be looked up about a visitor. */
+export interface VisitorSubject {
+  /** Undefined: no address was sent. */
+  readonly address: UnwrappedAddress | undefined;
+  /** Undefined: no email address was sent. */
+  readonly email: string | undefined;
+}
+
+/**
+ * Looks up a visitor. Data that the release lacks leaves its answer out and is listed in `degraded`.
+ * @param withEvidence also of the address; an email address always has its evidence, which facts derive from
+ * @param parse reads UTF-8 JSON: runtimes decode it faster than code that knows no runtime
+ * @returns a failure for a special-use address, or without a release
+ */
+export function lookUpVisitor(
+  answerer: Answerer,
+  { address, email }: VisitorSubject,
+  source: AnswerSource,
+  withEvidence: boolean,
+  parse: (body: Uint8Array) => unknown,
+): VisitorAnswers | LookupFailure {
+  const { release } = source;
+  if (release === undefined) return NO_RELEASE;
+  const whatThereIs: AnswerSource = { ...source, mode: "up" };
+  const evidence = withEvidence ? INCLUDE.evidence : 0;
+  const ofAddress = (lookup: IpLookup, include: number) =>
+    address && answerer.answerAddress(lookup, address, whatThereIs, include);
+  const place = ofAddress("geolocate", evidence);
+  if (place !== undefined && "reason" in place && place.reason === "reserved") return place;
+  const reputation = ofAddress("reputation", evidence | INCLUDE.network);
+  const verdict = email === undefined ? undefined : answerer.answerEmail(email, whatThereIs, true);
+  // The segments hold answers of these shapes.
+  const read = <T>(outcome: Outcome | undefined) =>
+    outcome === undefined || "reason" in outcome ? undefined : (parse(bodyOf(outcome)) as T);
+  const lookups: Lookup[] = [
+    ...(address === undefined ? [] : (["geolocate", "reputation"] as const)),
+    ...(email === undefined ? [] : (["email"] as const)),
+  ];
+  const missing = new Set<string>(lookups.flatMap((lookup) => release.states[lookup].missing));
+  if (address !== undefined && release.network === undefined) missing.add("network");
+  return {
+    address,
+    place: read<Geolocation>(place),
+    reputation: read<Reputation>(reputation),
+    email: read<EmailVerdict>(verdict),
+    degraded: DEGRADED_DATA.filter((data) => missing.has(data)),
+    hasFeed: (id) => release.manifest.feeds.some((feed) => feed.id === id && feed.state === "loaded"),
+  };
 }
 
 /** @param now epoch ms */

@@ -46,6 +46,7 @@ interface Route {
 const ID_PATTERNS: Readonly<Record<NonNullable<AdminOperationRow["names"]>, string>> = {
   key: "key_[0-9A-Za-z]{16}",
   override: "ovr_[0-9A-Za-z]{16}",
+  ruleset: "[1-9]\\d{0,8}",
   release: RELEASE_NAME_PATTERN,
 };
 

@@ -13,6 +13,7 @@ import type { LiveOverrides } from "../overrides/live-overrides.ts";
 import type { ReleaseComparisons } from "../releases/comparisons.ts";
 import type { Releases } from "../releases/follow.ts";
 import type { ProcessEnvironment } from "../releases/process.ts";
+import type { LiveRulesets } from "../rulesets/live-rulesets.ts";
 import type { AdminTokenStore } from "../store/admin-token.ts";
 import type { DatabaseHistory } from "../store/history.ts";
 import type { OverrideStore } from "../store/overrides.ts";
@@ -74,6 +75,7 @@ export interface AdminAppOptions {
   readonly adminToken: Pick<AdminTokenStore, "hash">;
   readonly store: Store;
   readonly overrideCache: Pick<LiveOverrides, "refresh" | "current">;
+  readonly rulesetCache: Pick<LiveRulesets, "refresh" | "current">;
   readonly keyLoader: Pick<LiveKeys, "refresh">;
   readonly keyring: Pick<Keyring, "find">;
   /** The database's history, and revocations that it could not take. */

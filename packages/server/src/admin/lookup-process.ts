@@ -1,8 +1,10 @@
-// lookup-process.ts: answers about values for the operator, in a process of its own, which maps the release.
+// lookup-process.ts: answers for the operator, about values or about a visitor, in a process of its own, which maps the
+// release.
 //
-// in   one message: the release with the stamps of its verified files, overrides, values
-// out  one message: the answers of each value, or why the release cannot be opened
+// in   one message: the release with the stamps of its verified files, overrides, and values or a visitor
+// out  one message: the answers, or why the release cannot be opened
 
+import type { AssessmentAnswer } from "@inkling/contract";
 import {
   Answerer,
   type AnswerSource,
@@ -19,23 +21,55 @@ import {
   RESERVED,
   toAsciiDomain,
 } from "@inkling/engine";
+import {
+  type Alternative,
+  alternatives,
+  assess,
+  assessmentAnswer,
+  lookUpVisitor,
+  parseRuleset,
+  readAssessmentInput,
+  visitorFacts,
+} from "@inkling/engine/assess";
 import { messageOf, openRelease, ReleaseError, type Stamps } from "@inkling/release-store";
 import { problemBody } from "../http/problems.ts";
 import { problemOf } from "../lookup/failures.ts";
 import { networkUse, readNetwork, summarizeNetwork } from "../lookup/network-summary.ts";
 import { overrideJson, overridesOf } from "../overrides/record.ts";
 import { answerOnce } from "../releases/process.ts";
+import type { PublishedRuleset } from "../rulesets/record.ts";
 
-export interface LookUpQuestion {
+export interface LookUpQuestion extends DataQuestion {
+  readonly type: "look up";
+  readonly values: readonly string[];
+}
+export type LookUpAnswer = { readonly answers: readonly object[] } | NoRelease;
+
+/** A visitor to be assessed. */
+export interface AssessQuestion extends DataQuestion {
+  readonly type: "assess";
+  /** As a caller would send it, parsed from JSON. */
+  readonly visitor: unknown;
+  readonly ruleset: Pick<PublishedRuleset, "number" | "text">;
+}
+export type AssessAnswer =
+  | { readonly assessment: AssessmentAnswer; readonly alternatives: readonly Alternative[] }
+  /** What is wrong with the visitor, a line each. */
+  | { readonly refused: readonly string[] }
+  | NoRelease;
+
+interface NoRelease {
+  readonly problem: string;
+}
+
+interface DataQuestion {
   readonly dataDir: string;
   readonly name: string;
   readonly stamps: Stamps;
   readonly overrides: readonly Override[];
   /** Epoch ms. */
   readonly now: number;
-  readonly values: readonly string[];
 }
-export type LookUpAnswer = { readonly answers: readonly object[] } | { readonly problem: string };
 
 /** Examined for all networks of a request together: about three seconds. */
 const MOST_PREFIXES = 1 << 22;
@@ -46,19 +80,46 @@ const ANY_MAILBOX = "any-mailbox-of-this-domain";
 
 const decoder = new TextDecoder();
 
-answerOnce(({ dataDir, name, stamps, overrides, now, values }: LookUpQuestion): LookUpAnswer => {
+answerOnce((question: LookUpQuestion | AssessQuestion): LookUpAnswer | AssessAnswer => {
+  const { dataDir, name, stamps, overrides, now } = question;
   try {
     const release = openRelease(dataDir, name, stamps);
     // "up": the console shows what there is, and what is missing.
     const source: AnswerSource = { release, overrides: overridesOf(overrides), now, mode: "up" };
     const answerer = new Answerer();
+    if (question.type === "assess") return assessed(question, answerer, source);
     const left = { prefixes: MOST_PREFIXES };
-    return { answers: values.map((text) => answersOf(text.trim(), answerer, source, left)) };
+    return { answers: question.values.map((text) => answersOf(text.trim(), answerer, source, left)) };
   } catch (error) {
     if (!(error instanceof ReleaseError)) throw error;
     return { problem: messageOf(error) };
   }
 });
+
+/** The id of an assessment that nobody stores. */
+const NO_ID = `asm_${"0".repeat(16)}`;
+
+function assessed(
+  { visitor, ruleset: { number, text } }: AssessQuestion,
+  answerer: Answerer,
+  source: AnswerSource,
+): AssessAnswer {
+  const ruleset = parseRuleset(text, number);
+  const input = readAssessmentInput(visitor, ruleset.schema);
+  if (!("event" in input)) return { refused: input };
+  const failure = input.ip === undefined ? undefined : answerer.readAddress(input.ip);
+  if (failure !== undefined) return { refused: [problemOf(failure).detail] };
+  const subject = { address: input.ip === undefined ? undefined : answerer.address, email: input.email };
+  const answers = lookUpVisitor(answerer, subject, source, true, (body) => JSON.parse(decoder.decode(body)));
+  if ("reason" in answers) return { refused: [problemOf(answers).detail] };
+  const facts = visitorFacts(input, answers, ruleset.schema, source.now);
+  const decision = assess(facts, ruleset, answers.degraded);
+  const shown = { facts: { values: facts, ruleset }, evidence: answers };
+  return {
+    assessment: assessmentAnswer(NO_ID, decision, source.release!.manifest.id, shown), // it was looked up in
+    alternatives: alternatives(facts, ruleset, answers.degraded),
+  };
+}
 
 interface Left {
   prefixes: number;

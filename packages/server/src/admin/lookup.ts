@@ -101,7 +101,7 @@ async function lookUp(
   if (release === undefined) throw new AdminProblem("NO_RELEASE");
   const { name, stamps, manifest } = release;
   const overrides = overrideCache.current.all;
-  const question: LookUpQuestion = { dataDir, name, stamps, overrides, now: now(), values };
+  const question: LookUpQuestion = { type: "look up", dataDir, name, stamps, overrides, now: now(), values };
   const found = await runInProcess<LookUpAnswer>(processCommand("lookup"), question, workerEnvironment);
   if ("problem" in found) throw new AdminProblem("NO_RELEASE", found.problem);
   const { missing, partial } = manifest;

@@ -10,6 +10,7 @@ import { KEY_HANDLERS } from "./keys.ts";
 import { SESSION_HANDLERS } from "./login.ts";
 import { LOOKUP_HANDLERS } from "./lookup.ts";
 import { OVERRIDE_HANDLERS } from "./overrides.ts";
+import { RULESET_HANDLERS } from "./rulesets.ts";
 import { AUDIT_HANDLERS, HOST_HANDLERS, TRAFFIC_HANDLERS } from "./watch.ts";
 
 export const HANDLERS: Readonly<Record<AdminOperationId, AdminHandler>> = {
@@ -19,6 +20,7 @@ export const HANDLERS: Readonly<Record<AdminOperationId, AdminHandler>> = {
   ...DATA_ACTION_HANDLERS,
   ...KEY_HANDLERS,
   ...OVERRIDE_HANDLERS,
+  ...RULESET_HANDLERS,
   ...DATABASE_HANDLERS,
   ...AUDIT_HANDLERS,
   ...TRAFFIC_HANDLERS,

@@ -2,7 +2,7 @@
 // headers and body of thousands of requests: data that is missing in odd ways, DNS, crashes, counts, limits in turn.
 
 import { afterEach, describe, expect, test } from "bun:test";
-import { NO_FLAGS, OPERATION_IDS, OPERATIONS } from "@inkling/contract";
+import { NO_FLAGS, OPERATION_IDS, OPERATIONS, type OperationId } from "@inkling/contract";
 import {
   formatIp,
   type IpSegment,
@@ -569,6 +569,11 @@ const SAMPLES: Readonly<Record<string, string>> = {
   file: "docs.css",
 };
 
+/** A body for each operation that takes another one than a batch. */
+const BODIES: Readonly<Partial<Record<OperationId, string>>> = {
+  assess: '{"event":"login","ip":"81.2.69.142"}',
+};
+
 test.each(OPERATION_IDS)("%s answers as its row says", async (id) => {
   const { path: template, method, answers, docs } = OPERATIONS[id];
   const path = template.replace(/\{(\w+)\}/, (_, name: string) => SAMPLES[name] ?? name);
@@ -580,7 +585,7 @@ test.each(OPERATION_IDS)("%s answers as its row says", async (id) => {
       "X-Forwarded-For": "81.2.69.142",
       ...BROWSER,
     },
-    ...(method === "POST" && { method, body: '{"values":[]}' }),
+    ...(method === "POST" && { method, body: BODIES[id] ?? '{"values":[]}' }),
   });
   const response = await app.handle(request, { requestIP: () => ({ address: "10.0.0.1" }) });
   await checkResponse(request.method, path, response);

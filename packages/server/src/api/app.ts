@@ -9,6 +9,7 @@
 
 import { BatchMemory } from "../batch/memory.ts";
 import { isReadableHost } from "../http/host-header.ts";
+import { loadOnce } from "../http/load-once.ts";
 import { type Problem, problem } from "../http/problems.ts";
 import { decodeSegment, pathEnd, targetOf } from "../http/request-target.ts";
 import { Pipeline } from "../lookup/pipeline.ts";
@@ -28,7 +29,7 @@ const HOST_INVALID = problem("HOST_INVALID");
 const TOO_LARGE = problem("CONTENT_TOO_LARGE");
 const INTERNAL = problem("INTERNAL");
 const ONLY_READ = problem("METHOD_NOT_ALLOWED");
-const ONLY_BATCHES = problem("METHOD_NOT_ALLOWED", "This path answers POST, with many values in its body.", {
+const ONLY_BATCHES = problem("METHOD_NOT_ALLOWED", "This path answers POST, with a body.", {
   Allow: "POST",
 });
 
@@ -39,9 +40,14 @@ export class App {
   private lastHost = "";
 
   constructor(options: AppOptions) {
+    const pipeline = new Pipeline(options.checks, options.counts);
     this.api = {
       ...options,
-      pipeline: new Pipeline(options.checks, options.counts),
+      pipeline,
+      assessments: loadOnce(async () => {
+        const { Assessments } = await import("../assess/assessments.ts");
+        return new Assessments({ ...options, pipeline });
+      }),
       admission: new Admission(options),
       responses: new Responses(options),
       memory: options.memory ?? new BatchMemory(),

@@ -1,6 +1,8 @@
 // handler.ts: what the handler of an operation gets, and how it reads the value of its path.
 
-import type { OperationId, OperationRow } from "@inkling/contract";
+import type { OperationId, OperationRow, Scope } from "@inkling/contract";
+import type { Assessments } from "../assess/assessments.ts";
+import type { Call } from "../batch/batch.ts";
 import type { BatchMemory } from "../batch/memory.ts";
 import { type Problem, problem } from "../http/problems.ts";
 import { decodeSegment, decodeText } from "../http/request-target.ts";
@@ -14,6 +16,8 @@ import type { Responses } from "./responses.ts";
 
 /** What handlers work with. */
 export interface ApiContext extends AppOptions {
+  /** Loaded with the first assessment. */
+  readonly assessments: () => Promise<Assessments>;
   readonly pipeline: Pipeline;
   readonly admission: Admission;
   readonly responses: Responses;
@@ -44,6 +48,29 @@ export interface Route extends KeyRule {
 }
 
 const PATH_INVALID = problem("PATH_INVALID");
+
+/** A request with a body, for what reads it. Call it while the connection is there. */
+export function callOf<S extends Scope>(
+  exchange: Exchange,
+  { admission, log }: ApiContext,
+  scope: S,
+): Call & { readonly scope: S } {
+  const { admittedKey: key, id, isSandbox, mode, now, overrides, peers, release, request, wants } = exchange;
+  const caller = exchange.findCaller();
+  return {
+    request,
+    scope,
+    key,
+    rate: exchange.admittedRate,
+    question: { key, release, overrides, now, mode, isSandbox, wants, findCaller: () => caller },
+    readmit: () => admission.readmit(request, scope, caller),
+    setIdleSeconds: (seconds) => peers.timeout?.(request, seconds),
+    onCrash: (error, value) => {
+      const route = exchange.target.slice(0, exchange.pathEnd);
+      log.crash("request-failed", error, [value], { route, request_id: id });
+    },
+  };
+}
 
 /** The value at the end of a path, decoded. */
 export function readPathValue(exchange: Exchange, route: Route): string | Problem {

@@ -15,6 +15,7 @@ import { type Answer, isLookup, type Subject, WANTS } from "../lookup/pipeline.t
 import { SANDBOX_VERSION } from "../lookup/sandbox.ts";
 import {
   type ApiContext,
+  callOf,
   type Handling,
   type Handlings,
   type Route,
@@ -109,26 +110,13 @@ function sendVerdict(exchange: Exchange, { responses }: ApiContext, body: Answer
 }
 
 async function answerValues(exchange: Exchange, api: ApiContext, lookup: Lookup): Promise<Response> {
-  const { admission, buckets, log, responses } = api;
-  const { admittedKey: key, id, isSandbox, mode, now, overrides, peers, release, request, wants } = exchange;
-  const caller = exchange.findCaller(); // while the connection is there
+  const { responses } = api;
+  const call = callOf(exchange, api, lookup);
   const { answerBatch } = await import("../batch/batch.ts"); // 10 ms: the first batch waits for it, not the start
-  const answer = await answerBatch(api, {
-    request,
-    lookup,
-    key,
-    rate: exchange.admittedRate,
-    question: { key, release, overrides, now, mode, isSandbox, wants, findCaller: () => caller },
-    readmit: () => admission.readmit(request, lookup, caller),
-    setIdleSeconds: (seconds) => peers.timeout?.(request, seconds),
-    onCrash: (error, value) => {
-      const route = exchange.target.slice(0, exchange.pathEnd);
-      log.crash("request-failed", error, [value], { route, request_id: id });
-    },
-  });
+  const answer = await answerBatch(api, call);
   if ("code" in answer) return responses.sendProblem(exchange, answer);
   exchange.values = answer.values;
-  exchange.rate = buckets.take(key, now, 0); // what the other values left
+  exchange.rate = api.buckets.take(call.key, exchange.now, 0); // what the other values left
   const headers = responses.makeHeaders(exchange, answer.type, NO_STORE);
   responses.setDataState(exchange, lookup, headers);
   if (answer.isGzip) headers["Content-Encoding"] = "gzip";

@@ -11,6 +11,7 @@ import type { Buckets, Decision } from "../limits/token-bucket.ts";
 import type { EmailChecks } from "../lookup/mx.ts";
 import { PLAIN, type Question } from "../lookup/pipeline.ts";
 import type { StatusSource } from "../lookup/status.ts";
+import type { PublishedRuleset } from "../rulesets/record.ts";
 import type { Audience, Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
 
@@ -42,6 +43,7 @@ export interface AppOptions extends StatusSource {
   readonly buckets: Pick<Buckets, "take" | "takeUpTo">;
   readonly usage: UsageCounter;
   readonly overrides: { readonly current: Overrides };
+  readonly rulesets: { readonly current: PublishedRuleset };
   readonly checks: Pick<EmailChecks, "checkMx">;
   readonly trustedProxies: readonly Prefix[];
   readonly counts: Counts;
@@ -53,6 +55,7 @@ export interface AppOptions extends StatusSource {
   /** Milliseconds of a monotonic clock. */
   readonly elapsed: () => number;
   readonly newRequestId: () => string;
+  readonly randomBytes: (n: number) => Uint8Array;
   /** Shared with another App of this process; its own by default. */
   readonly memory?: BatchMemory;
   /** Seconds after which an idle stream is closed; for tests. */

@@ -9,6 +9,7 @@ import { problem } from "../http/problems.ts";
 import { PathTemplate, Router } from "../http/router.ts";
 import { slotOf } from "../telemetry/counts.ts";
 import { ABOUT_HANDLINGS } from "./about.ts";
+import { ASSESS_HANDLINGS } from "./assess.ts";
 import { FORWARD_AUTH_HANDLINGS } from "./forward-auth.ts";
 import type { Handling, Route } from "./handler.ts";
 import { LOOKUP_HANDLINGS } from "./lookups.ts";
@@ -17,6 +18,7 @@ import { Parameters } from "./parameters.ts";
 
 const HANDLINGS: Readonly<Record<OperationId, Handling>> = {
   ...LOOKUP_HANDLINGS,
+  ...ASSESS_HANDLINGS,
   ...FORWARD_AUTH_HANDLINGS,
   ...MAXMIND_HANDLINGS,
   ...ABOUT_HANDLINGS,

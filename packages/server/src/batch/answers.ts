@@ -19,7 +19,7 @@ import {
   type Subject,
 } from "../lookup/pipeline.ts";
 import type { Counts } from "../telemetry/counts.ts";
-import type { LineBlock } from "./line-block.ts";
+import type { LineAnswers, LineBlock } from "./line-block.ts";
 import type { Output } from "./output.ts";
 
 /** Evidence has at most 8 KB (docs/evidence.md), a location well below 1 KB. */
@@ -51,8 +51,7 @@ const CRASHED = problem("INTERNAL");
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 const encoder = new TextEncoder();
 
-export class BatchAnswers {
-  /** Values that count as lookups; the caller resets it. */
+export class BatchAnswers implements LineAnswers {
   lookups = 0;
   private readonly options: BatchAnswersOptions;
   private question: Question;
@@ -66,7 +65,6 @@ export class BatchAnswers {
     this.use(question);
   }
 
-  /** The next values are answered from here. */
   use(question: Question): void {
     this.question = question;
     this.found.use(plainLookup(this.options.lookup, question), question);

@@ -11,7 +11,7 @@
 
 import { BLOCK_ADDRESSES, type LoadedRelease, type Lookup, type Overrides } from "@inkling/engine";
 import { type Problem, problem } from "../http/problems.ts";
-import type { Key } from "../keys/key.ts";
+import type { Key, Scope } from "../keys/key.ts";
 import type { Decision } from "../limits/token-bucket.ts";
 import { type Pipeline, type Question, refusalOf, WANTS } from "../lookup/pipeline.ts";
 import type { Counts } from "../telemetry/counts.ts";
@@ -20,6 +20,7 @@ import { acceptsGzip, CUT_SHORT, declaresTooMuch, decoded, formOf, isGzipped, re
 import type { ByteStream } from "./gunzip.ts";
 import { GzipPieces, gzipped } from "./gzip.ts";
 import { KeyMeter, type MeterOptions } from "./key-meter.ts";
+import type { LineAnswers } from "./line-block.ts";
 import { Lines } from "./lines.ts";
 import { type BatchMemory, GZIP_WEIGHT } from "./memory.ts";
 import { Output } from "./output.ts";
@@ -46,7 +47,7 @@ const ONE_CHECK = problem(
 );
 
 /** What batches need of the server. */
-interface BatchServer extends MeterOptions {
+export interface BatchServer extends MeterOptions {
   readonly pipeline: Pipeline;
   readonly memory: BatchMemory;
   readonly releases: { readonly current: LoadedRelease | undefined; readonly left?: string | undefined };
@@ -59,9 +60,9 @@ interface BatchServer extends MeterOptions {
 }
 
 /** One request. */
-interface BatchCall {
+export interface Call {
   readonly request: Request;
-  readonly lookup: Lookup;
+  readonly scope: Scope;
   readonly key: Key;
   /** The key's bucket, after the token of the first value was taken. */
   readonly rate: Decision;
@@ -73,7 +74,11 @@ interface BatchCall {
   readonly onCrash: (error: unknown, value: string) => void;
 }
 
-interface BatchAnswer {
+interface BatchCall extends Call {
+  readonly scope: Lookup;
+}
+
+export interface BatchAnswer {
   readonly body: Uint8Array<ArrayBuffer> | ByteStream;
   readonly type: string;
   readonly isGzip: boolean;
@@ -88,12 +93,15 @@ export async function answerBatch(server: BatchServer, call: BatchCall): Promise
   if (typeof form !== "string") return form;
   const isGzip = isGzipped(headers.get("content-encoding"));
   if (typeof isGzip !== "boolean") return isGzip;
-  const refusal = refusalOf(call.lookup, call.question);
+  const refusal = refusalOf(call.scope, call.question);
   if (refusal !== undefined) return refusal;
   const stream = decoded(body as ByteStream | null, isGzip);
   const mayZip = acceptsGzip(headers.get("accept-encoding"));
   if (form === "ndjson" && wantsMx(call)) return ONE_CHECK;
-  if (form === "ndjson") return answerLines(server, call, stream, mayZip, isGzip || mayZip ? GZIP_WEIGHT : 1);
+  if (form === "ndjson")
+    return answerLines(server, call, { body: stream, mayZip, isGzip }, (out) =>
+      answersOf(server, call, out, NEWLINE),
+    );
   return declaresTooMuch(headers.get("content-length")) ?? answerValues(server, call, stream, mayZip);
 }
 
@@ -116,7 +124,7 @@ async function answerValues(
   const out = new Output(PIECE_BYTES);
   out.add(OPENING);
   const answers = answersOf(server, call, out, COMMA);
-  const meter = new KeyMeter(server, call.lookup, call.key, call.rate);
+  const meter = new KeyMeter(server, call.scope, call.key, call.rate);
   const covered = meter.takeUpTo(values.length, now);
   const left = meter.takeQuota(covered, now);
   for (const [i, value] of values.entries()) {
@@ -149,32 +157,42 @@ async function answerValues(
  * Has the parser refused what follows a chunked body, such as trailers? It parses on when the body has ended: an answer
  * that was sent before would stand in front of the refusal.
  */
-async function isCutOff({ headers, signal }: Request): Promise<boolean> {
+export async function isCutOff({ headers, signal }: Request): Promise<boolean> {
   if (!headers.has("transfer-encoding")) return false;
   await new Promise((resolve) => setImmediate(resolve));
   return signal.aborted;
 }
 
-function answerLines(
+/** The body of a stream of lines, and how it is coded. */
+interface LineBody {
+  /** Decoded. */
+  readonly body: ByteStream;
+  readonly isGzip: boolean;
+  /** May the answer be gzip? */
+  readonly mayZip: boolean;
+}
+
+/** Answers a stream line by line. */
+export function answerLines(
   server: BatchServer,
-  call: BatchCall,
-  body: ByteStream,
-  mayZip: boolean,
-  weight: number,
+  call: Call,
+  { body, isGzip, mayZip }: LineBody,
+  makeAnswers: (out: Output) => LineAnswers,
 ): BatchAnswer | Problem {
   const { streams } = server.memory;
+  const weight = isGzip || mayZip ? GZIP_WEIGHT : 1;
   const { id } = call.key;
   if (!streams.take(id, weight)) {
     server.usage.record(id, "rate_limited", call.question.now);
     return TOO_MANY_STREAMS;
   }
   const out = new Output(PIECE_BYTES);
-  const meter = new KeyMeter(server, call.lookup, call.key, call.rate);
+  const meter = new KeyMeter(server, call.scope, call.key, call.rate);
   const { promise: values, resolve } = Promise.withResolvers<number>();
   const { stream } = new BatchStream({
     body,
     lines: new Lines(),
-    answers: answersOf(server, call, out, NEWLINE),
+    answers: makeAnswers(out),
     out,
     gzip: mayZip ? new GzipPieces() : undefined,
     meter,
@@ -191,12 +209,12 @@ function answerLines(
 
 function answersOf(server: BatchServer, call: BatchCall, out: Output, separator: number): BatchAnswers {
   const { pipeline, counts } = server;
-  const { lookup, onCrash, question } = call;
+  const { scope: lookup, onCrash, question } = call;
   return new BatchAnswers({ lookup, pipeline, counts, out, separator, onCrash }, question);
 }
 
 /** What the next piece of a stream is answered from; a problem when its key may no longer be used. */
-function currentQuestion(server: BatchServer, call: BatchCall, meter: KeyMeter): () => Question | Problem {
+function currentQuestion(server: BatchServer, call: Call, meter: KeyMeter): () => Question | Problem {
   const { key, isSandbox, wants, mode } = call.question;
   const findCaller = () => call.question.findCaller();
   let { release } = call.question;

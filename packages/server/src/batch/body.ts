@@ -73,31 +73,39 @@ export function declaresTooMuch(contentLength: string | null): Problem | undefin
   return Number(contentLength ?? 0) > MAX_JSON_BYTES ? TOO_LARGE : undefined;
 }
 
+type Arriving = Pick<FairShares, "take" | "giveBack">;
+
 const batchSchema = z.strictObject({ values: z.array(z.unknown()) });
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** Reads a JSON body, at most MAX_JSON_BYTES of it. @param arriving bytes of unfinished bodies */
 export async function readValues(
   stream: ByteStream,
-  arriving: Pick<FairShares, "take" | "giveBack">,
+  arriving: Arriving,
   keyId: KeyId,
 ): Promise<readonly unknown[] | Problem> {
   const bytes = await readAll(stream, arriving, keyId);
   if (!(bytes instanceof Uint8Array)) return bytes;
-  let document: unknown;
-  try {
-    document = JSON.parse(utf8.decode(bytes));
-  } catch {
-    return UNREADABLE;
-  }
+  const document = parseJson(bytes);
+  if (document === undefined) return UNREADABLE;
   const batch = batchSchema.safeParse(document);
   if (!batch.success) return NO_BATCH;
   return batch.data.values.length > MAX_JSON_VALUES ? TOO_MANY : batch.data.values;
 }
 
-async function readAll(
+/** @returns undefined for bytes that are not JSON in UTF-8 */
+export function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(utf8.decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads a body, at most MAX_JSON_BYTES of it. @param arriving bytes of unfinished bodies */
+export async function readAll(
   stream: ByteStream,
-  arriving: Pick<FairShares, "take" | "giveBack">,
+  arriving: Arriving,
   keyId: KeyId,
 ): Promise<Uint8Array | Problem> {
   const reader: ByteReader = stream.getReader();

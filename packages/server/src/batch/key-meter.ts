@@ -1,7 +1,6 @@
 // key-meter.ts: rate, quota and usage of one key, for the values of one batch.
 
-import type { Lookup } from "@inkling/engine";
-import { batchedOf, type Key, type Refusal } from "../keys/key.ts";
+import { batchedOf, type Key, type Refusal, type Scope } from "../keys/key.ts";
 import type { UsageCounter } from "../limits/key-cells.ts";
 import type { Buckets, Decision } from "../limits/token-bucket.ts";
 import type { Counts } from "../telemetry/counts.ts";
@@ -19,7 +18,7 @@ const WAIT_MS = 20;
 
 export class KeyMeter {
   private readonly options: MeterOptions;
-  private readonly lookup: Lookup;
+  private readonly scope: Scope;
   private key: Key;
   private isLimited = false;
   /** Tokens that were taken and not yet used: the request came with one. */
@@ -31,9 +30,9 @@ export class KeyMeter {
   waitMs = 0;
 
   /** @param rate of the key's bucket, after the token of the first value was taken */
-  constructor(options: MeterOptions, lookup: Lookup, key: Key, rate: Decision) {
+  constructor(options: MeterOptions, scope: Scope, key: Key, rate: Decision) {
     this.options = options;
-    this.lookup = lookup;
+    this.scope = scope;
     this.key = key;
     this.setRate(rate);
   }
@@ -81,9 +80,9 @@ export class KeyMeter {
     this.taken = 0;
     if (unused > 0) usage.giveQuotaBack(this.key, this.chargedDay, unused);
     if (lookups === 0) return;
-    usage.record(this.key.id, this.lookup, now, lookups);
-    usage.record(this.key.id, batchedOf(this.lookup), now, lookups);
-    counts.countLookup(this.lookup, this.key.mode, "batch", lookups);
+    usage.record(this.key.id, this.scope, now, lookups);
+    usage.record(this.key.id, batchedOf(this.scope), now, lookups);
+    counts.countLookup(this.scope, this.key.mode, "batch", lookups);
   }
 
   recordRefusals(reason: Refusal, values: number, now: number): void {

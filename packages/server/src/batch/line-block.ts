@@ -1,6 +1,9 @@
-// line-block.ts: the lines of a stream that are answered next: those that have arrived, at most as many as a block holds.
+// line-block.ts: the lines of a stream that are answered next: those that have arrived, at most as many as a block holds;
+// and what answers them.
 
 import { BLOCK_ADDRESSES } from "@inkling/engine";
+import type { Problem } from "../http/problems.ts";
+import type { Question } from "../lookup/pipeline.ts";
 import type { Lines } from "./lines.ts";
 
 const TOO_LONG = 0xffffffff;
@@ -39,4 +42,17 @@ export class LineBlock {
   isTooLong(index: number): boolean {
     return this.ends[index] === TOO_LONG;
   }
+}
+
+/** Answers the lines of a stream, one after the other, each followed by a newline. */
+export interface LineAnswers {
+  /** Lines that count as lookups; the caller resets it. */
+  lookups: number;
+  /** The next lines are answered from here. */
+  use(question: Question): void;
+  /** Called with each block before its lines are answered. */
+  findLines(block: LineBlock): void;
+  answerLine(block: LineBlock, index: number): void;
+  refuseLongLine(): void;
+  refuse(refusal: Problem): void;
 }

@@ -1,6 +1,6 @@
 // stream.ts: NDJSON of any length in, NDJSON out, line by line, as fast as the client reads.
 //
-// in   the decoded body, BatchAnswers, what the key may do now
+// in   the decoded body, LineAnswers, what the key may do now
 // out  a stream of answers; how many values it had, when it ended, however it ended
 // err  a body that breaks off ends in one more line, a problem; a revoked key too
 // cost memory: a chunk of the body (64 KiB as Bun reads it), one piece of answers, a line that spans chunks
@@ -12,18 +12,18 @@
 
 import { type Problem, problem } from "../http/problems.ts";
 import type { Question } from "../lookup/pipeline.ts";
-import { type BatchAnswers, MOST_ANSWER_BYTES, QUOTA_EXCEEDED } from "./answers.ts";
+import { MOST_ANSWER_BYTES, QUOTA_EXCEEDED } from "./answers.ts";
 import type { ByteReader, ByteStream } from "./gunzip.ts";
 import type { GzipPieces } from "./gzip.ts";
 import type { KeyMeter } from "./key-meter.ts";
-import { LineBlock } from "./line-block.ts";
+import { type LineAnswers, LineBlock } from "./line-block.ts";
 import { type Lines, MAX_LINE_BYTES } from "./lines.ts";
 import type { Output } from "./output.ts";
 
 interface BatchStreamOptions {
   readonly body: ByteStream;
   readonly lines: Lines;
-  readonly answers: BatchAnswers;
+  readonly answers: LineAnswers;
   readonly out: Output;
   readonly gzip: GzipPieces | undefined;
   readonly meter: KeyMeter;

@@ -10,11 +10,11 @@ import type { AdminApp } from "../admin/app.ts";
 import { ConnectionLimit, mostConnections } from "../http/connections.ts";
 import { HostNames } from "../http/host-names.ts";
 import { listen } from "../http/listener.ts";
+import { loadOnce } from "../http/load-once.ts";
 import { AdminProblem, type AdminProblemCode, PROBLEM_TYPE, problemBody } from "../http/problems.ts";
 import { requestIds } from "../http/request-id.ts";
 import { pathEnd, targetOf } from "../http/request-target.ts";
 import type { StatusSource } from "../lookup/status.ts";
-import { loadOnce } from "../serving/load-once.ts";
 import { networksOf, type ServerOptions } from "../serving/options.ts";
 import type { Services } from "../serving/services.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -148,13 +148,14 @@ export class AdminListener {
 
   private async loadApp(): Promise<AdminApp> {
     const { services, source, log, onProblem, report } = this.parts;
-    const { store, overrides, releases, keyLoader, keyring, guard } = services;
+    const { store, overrides, rulesets, releases, keyLoader, keyring, guard } = services;
     const { AdminApp } = await import("../admin/app.ts");
     return new AdminApp({
       overrides: store.overrides,
       adminToken: store.adminToken,
       store,
       overrideCache: overrides,
+      rulesetCache: rulesets,
       keyLoader,
       keyring,
       guard,

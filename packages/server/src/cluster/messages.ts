@@ -1,6 +1,6 @@
 // messages.ts: the messages between the primary and a worker.
 //
-// Messages are structured clones, which keep no classes. Each of settings, keys, overrides and release is sent whole
+// Messages are structured clones, which keep no classes. Each of settings, keys, overrides, ruleset and release is sent whole
 // whenever it changes, so a worker that starts later gets the same. Of the settings a worker gets those that it reads:
 // no credential is among them.
 
@@ -11,6 +11,7 @@ import { type PlainKeys, plainKeys } from "../keys/snapshot.ts";
 import type { CellKind } from "../limits/cell-memory.ts";
 import type { CellIndex } from "../limits/cells.ts";
 import type { MxReport } from "../mx/counts.ts";
+import type { PublishedRuleset } from "../rulesets/record.ts";
 import type { Change, ServerOptions } from "../serving/options.ts";
 import { type ReleaseMessage, releaseMessage } from "../serving/release-follower.ts";
 import type { Services } from "../serving/services.ts";
@@ -52,6 +53,7 @@ export type ToWorker =
   | { readonly type: "start"; readonly start: WorkerStart }
   | ReleaseMessage
   | { readonly type: "overrides"; readonly overrides: readonly Override[] }
+  | { readonly type: "rulesets"; readonly ruleset: PublishedRuleset }
   | KeysMessage
   /** Comes after one of each of the above. */
   | { readonly type: "listen" }
@@ -79,12 +81,17 @@ export type FromWorker =
   | { readonly type: "report"; readonly report: WorkerReport };
 
 /** The message that applies a change in a worker. */
-export function messageOf(change: Change, { releases, overrides, keys, keyring }: Services): ToWorker {
+export function messageOf(
+  change: Change,
+  { releases, overrides, rulesets, keys, keyring }: Services,
+): ToWorker {
   switch (change) {
     case "release":
       return releaseMessage(releases);
     case "overrides":
       return { type: "overrides", overrides: overrides.current.all };
+    case "rulesets":
+      return { type: "rulesets", ruleset: rulesets.current };
     case "keys": {
       const { change, snapshot, cells } = keys.current;
       const plain = snapshot && plainKeys(snapshot);

@@ -4,7 +4,7 @@
 // out  answers on the port; reports to the primary
 // err  StartError where another try would not help; after anything else this process ends, and is replaced
 //
-// A worker opens no database: keys, overrides and the name of the release come from the primary, usage and limits lie in
+// A worker opens no database: keys, overrides, the ruleset and the name of the release come from the primary, usage and limits lie in
 // the shared memory. It ends on request, and when the primary has ended.
 
 import { Overrides } from "@inkling/engine";
@@ -12,6 +12,7 @@ import { StartError } from "../http/start-error.ts";
 import { Keyring } from "../keys/keyring.ts";
 import { keysFromPlain } from "../keys/snapshot.ts";
 import { overridesOf } from "../overrides/record.ts";
+import { NO_RULESET } from "../rulesets/record.ts";
 import { Answering } from "../serving/answering.ts";
 import { ReleaseFollower } from "../serving/release-follower.ts";
 import { Log } from "../telemetry/log.ts";
@@ -37,6 +38,7 @@ export class Worker {
   private readonly releases: ReleaseFollower;
   private readonly keyring = new Keyring();
   private readonly overrides = { current: Overrides.NONE };
+  private readonly rulesets = { current: NO_RULESET };
   private readonly answering: Answering;
   private view: SharedView;
   private readonly timer: ReturnType<typeof setInterval>;
@@ -75,6 +77,7 @@ export class Worker {
       keyring: this.keyring,
       primary: this.primary,
       overrides: this.overrides,
+      rulesets: this.rulesets,
       cells: this.view.cells,
       clockAheadMs: start.clockAheadMs,
       counts: this.view.countsOf(slot),
@@ -91,6 +94,9 @@ export class Worker {
         return this.releases.follow(message);
       case "overrides":
         this.overrides.current = overridesOf(message.overrides);
+        return;
+      case "rulesets":
+        this.rulesets.current = message.ruleset;
         return;
       case "keys":
         return this.takeKeys(message);

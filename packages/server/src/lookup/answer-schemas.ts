@@ -7,6 +7,8 @@
 
 import {
   ANSWER_MEMBERS,
+  ASSESSMENT,
+  ASSESSMENT_INPUT,
   EVIDENCE_ENTRY,
   type Member,
   PROBLEM_CODES,
@@ -74,6 +76,8 @@ export const evidenceEntry = schemaOf(EVIDENCE_ENTRY);
 export const geolocation = schemaOf(ANSWER_MEMBERS.geolocate);
 export const reputation = schemaOf(ANSWER_MEMBERS.reputation);
 export const emailVerdict = schemaOf(ANSWER_MEMBERS.email);
+export const visitor = schemaOf(ASSESSMENT_INPUT);
+export const assessment = schemaOf(ASSESSMENT);
 
 /** The status and code of one problem always belong together: the document narrows this for each. */
 export const problemDocument = z

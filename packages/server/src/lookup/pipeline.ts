@@ -32,7 +32,7 @@ import { type EmailChecks, mxCheck } from "./mx.ts";
 import { sandboxAddress, sandboxEmail } from "./sandbox.ts";
 
 /** Opt-ins beyond the plain answer: bits of a set. */
-export const WANTS = { ...INCLUDE, mx: 2 } as const;
+export const WANTS = { ...INCLUDE, mx: 2, facts: 16 } as const;
 /** The plain answer. */
 export const PLAIN = 0;
 

@@ -8,6 +8,7 @@ import type { AppOptions } from "../api/request-context.ts";
 import { BatchMemory } from "../batch/memory.ts";
 import { ConnectionLimit, type ConnectionLimitOptions } from "../http/connections.ts";
 import { drained, listen } from "../http/listener.ts";
+import { loadOnce } from "../http/load-once.ts";
 import { requestIds } from "../http/request-id.ts";
 import type { KeyId } from "../keys/key.ts";
 import type { Keyring } from "../keys/keyring.ts";
@@ -23,7 +24,6 @@ import { dnsServersOf } from "../mx/dns-servers.ts";
 import type { Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { MetricsSource } from "../telemetry/metric-readers.ts";
-import { loadOnce } from "./load-once.ts";
 import { networksOf } from "./options.ts";
 
 type WorkerSettings = SettingsOf<"worker">;
@@ -40,6 +40,7 @@ interface AnsweringParts extends Pick<AppOptions, "mode" | "version"> {
   readonly primary?: NonNullable<AppOptions["primary"]>;
   readonly keyring: Keyring;
   readonly overrides: { readonly current: Overrides };
+  readonly rulesets: AppOptions["rulesets"];
   readonly cells: LimitCells;
   readonly counts: Counts;
   readonly log: Log;
@@ -97,6 +98,7 @@ export class Answering {
       now: Date.now,
       elapsed: () => performance.now(),
       newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),
+      randomBytes: (n) => crypto.getRandomValues(new Uint8Array(n)),
     });
   }
 

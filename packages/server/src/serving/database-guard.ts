@@ -10,6 +10,7 @@ import { countKeys, type LiveKeys } from "../keys/live-keys.ts";
 import { type Revocation, RevocationFile } from "../keys/revocation-file.ts";
 import { type RevocationEvent, Revocations } from "../keys/revocations.ts";
 import type { LiveOverrides } from "../overrides/live-overrides.ts";
+import { type LiveRulesets, RulesetRefused } from "../rulesets/live-rulesets.ts";
 import { DatabaseHistory, type HistoryEvent } from "../store/history.ts";
 import type { Store } from "../store/store.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -28,11 +29,21 @@ export const ADOPT_HINT =
 export const CONFIRM_HINT =
   "restore the newest backup, or accept the database as it is with `inkling database confirm`";
 
+export const RULESET_HINT =
+  "upgrade this server, or publish a ruleset that it can read: `inkling rules rollback`";
+
+/** What the database holds, as this server has loaded it. */
+interface Followed {
+  readonly keyLoader: LiveKeys;
+  readonly overrides: LiveOverrides;
+  readonly rulesets: LiveRulesets;
+}
+
 export class DatabaseGuard {
   readonly history: DatabaseHistory;
   readonly revocations: Revocations;
   private readonly parts: GuardParts;
-  private followed: { readonly keyLoader: LiveKeys; readonly overrides: LiveOverrides } | undefined;
+  private followed: Followed | undefined;
 
   constructor({ dataDir, checkMs }: Pick<ServerOptions, "dataDir" | "checkMs">, parts: GuardParts) {
     this.parts = parts;
@@ -61,9 +72,9 @@ export class DatabaseGuard {
     return { ...kept, tokens: kept.tokens.filter(({ key }) => !this.revocations.has(key.id)) };
   };
 
-  /** Begins, when both are loaded. */
-  async follow(keyLoader: LiveKeys, overrides: LiveOverrides): Promise<void> {
-    this.followed = { keyLoader, overrides };
+  /** Begins, when all are loaded. */
+  async follow(followed: Followed): Promise<void> {
+    this.followed = followed;
     this.warn();
     await this.revocations.follow();
   }
@@ -104,6 +115,11 @@ export class DatabaseGuard {
     }
     if (unstored > 0) {
       found.push(`${unstored} revoked keys are not stored yet: the database cannot be written`);
+    }
+    const refused = this.followed?.rulesets;
+    if (refused?.state.error instanceof RulesetRefused) {
+      const { number } = refused.current;
+      found.push(`${refused.state.error.message}; ruleset ${number} stays in force; ${RULESET_HINT}`);
     }
     return found;
   }

@@ -35,9 +35,9 @@ export class LocalServing implements Serving {
 
   async listen(services: Services): Promise<number> {
     const { options, memory, counts, log, releases } = this;
-    const { keyring, overrides } = services;
+    const { keyring, overrides, rulesets } = services;
     const { mode, version } = options;
-    const parts = { mode, version, releases, keyring, overrides, cells: memory.cells, counts, log };
+    const parts = { mode, version, releases, keyring, overrides, rulesets, cells: memory.cells, counts, log };
     this.services = services;
     this.answering = new Answering(options, parts);
     this.publish("keys");
@@ -45,7 +45,7 @@ export class LocalServing implements Serving {
     return this.answering.listen();
   }
 
-  /** Overrides are read from the services at each request. */
+  /** Overrides and the ruleset are read from the services at each request. */
   publish(change: Change): void {
     const { services, answering } = this;
     if (services === undefined || answering === undefined) return;

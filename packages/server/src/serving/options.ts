@@ -66,7 +66,7 @@ export interface RunningServer {
 }
 
 /** State of the processes that answer, which can change. */
-export const CHANGES = ["release", "overrides", "keys"] as const;
+export const CHANGES = ["release", "overrides", "rulesets", "keys"] as const;
 export type Change = (typeof CHANGES)[number];
 
 /** What undoes the steps of a start, in their order: when it fails, and when the server stops. */

@@ -1,5 +1,5 @@
 // services.ts: what the process that owns a server's state has, whether it answers itself or has workers: releases,
-// store, keys, usage, overrides.
+// store, keys, usage, overrides, ruleset.
 //
 // err  StartError with a hint; StoreError
 
@@ -31,13 +31,14 @@ import { type LiveOverrides, liveOverrides, type OverrideEvent } from "../overri
 import type { ReleaseEvent } from "../releases/events.ts";
 import { Releases } from "../releases/follow.ts";
 import { verifyInProcess } from "../releases/verify.ts";
+import { type LiveRulesets, liveRulesets, type RulesetEvent } from "../rulesets/live-rulesets.ts";
 import { adoptKey } from "../store/adopt-key.ts";
 import { StoreError } from "../store/error.ts";
 import type { NoticeListener } from "../store/notices.ts";
 import { openStore, type Store } from "../store/store.ts";
 import { storeWaiting } from "../store/waiting-entries.ts";
 import type { Log } from "../telemetry/log.ts";
-import { ADOPT_HINT, DatabaseGuard } from "./database-guard.ts";
+import { ADOPT_HINT, DatabaseGuard, RULESET_HINT } from "./database-guard.ts";
 import { KeyBroadcaster } from "./key-broadcaster.ts";
 import type { Change, Closers, ServerOptions } from "./options.ts";
 
@@ -51,6 +52,7 @@ export interface Services {
   /** Decides the day of quotas and usage. */
   readonly clock: SteadyClock;
   readonly overrides: LiveOverrides;
+  readonly rulesets: LiveRulesets;
   readonly guard: DatabaseGuard;
   readonly notices: NoticeListener;
   /** With a database that several hosts share. */
@@ -112,10 +114,22 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     },
   });
   closers.push(() => overrides.stop());
-  await Promise.all([usage.start(), overrides.start()]);
-  await guard.follow(keyLoader, overrides);
+  const rulesets = liveRulesets({
+    store: store.rulesets,
+    dataDir: options.dataDir,
+    ...(options.checkMs !== undefined && { refreshMs: options.checkMs }),
+    onEvent: (event) => {
+      logRulesets(parts.log, event);
+      guard.warn();
+      if (event.type === "loaded") parts.onChange("rulesets");
+    },
+  });
+  closers.push(() => rulesets.stop());
+  await Promise.all([usage.start(), overrides.start(), rulesets.start()]);
+  await guard.follow({ keyLoader, overrides, rulesets });
+  const noticed = { keys: keyLoader, overrides, rulesets };
   const notices = store.listen({
-    onNotice: (noticed) => void (noticed === "keys" ? keyLoader : overrides).refresh(),
+    onNotice: (kind) => void noticed[kind].refresh(),
     onState: (state, reason) => {
       if (state === "listening") parts.log.info("notices-listening");
       else parts.log.error("notices-missing", { reason, effect: "changes are found once a second" });
@@ -124,7 +138,20 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
   closers.push(() => notices.stop());
   void notices.start(); // answers need not wait for it
   void storeEntries(store, options.dataDir, parts.log);
-  return { releases, store, keyring, keyLoader, keys, usage, clock, overrides, guard, notices, leases };
+  return {
+    releases,
+    store,
+    keyring,
+    keyLoader,
+    keys,
+    usage,
+    clock,
+    overrides,
+    rulesets,
+    guard,
+    notices,
+    leases,
+  };
 }
 
 /** Stores the audit entries that wait for the database; while it is unreachable, they wait on. */
@@ -343,6 +370,13 @@ function logMissing(log: Log, mode: ServerOptions["mode"], release: NamedRelease
   if (mode === "serve" && missing.length > 0) {
     log.error("answers-missing", { missing, effect: "lookups that need them answer 503 DATA_NOT_LOADED" });
   }
+}
+
+function logRulesets(log: Log, event: RulesetEvent): void {
+  const { type, ...fields } = event;
+  if (type === "loaded") log.info("ruleset-loaded", fields);
+  else if (type === "refused") log.error("ruleset-refused", { ...fields, hint: RULESET_HINT });
+  else if (type === "copy-failed") log.error("ruleset-copy-failed", fields);
 }
 
 function logOverrides(log: Log, event: OverrideEvent, database: string): void {

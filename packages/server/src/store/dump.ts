@@ -11,6 +11,7 @@ import type { TransactionSQL } from "bun";
 import type { Actor } from "../keys/actor.ts";
 import { randomBase62 } from "../keys/token.ts";
 import { insertAudit } from "./audit.ts";
+import { NOTICED } from "./notices.ts";
 import { ROWS_AT_ONCE, type Tables } from "./tables.ts";
 
 type Kind = "text" | "number" | "text or null" | "number or null";
@@ -65,6 +66,17 @@ export const DUMPED: Readonly<Record<string, DumpedTable>> = {
       created_at: "number",
       expires_at: "number or null",
       removed_at: "number or null",
+    },
+  },
+  inkling_rulesets: {
+    key: ["number"],
+    columns: {
+      number: "number",
+      text: "text",
+      note: "text",
+      author: "text",
+      created_at: "number",
+      restores: "number or null",
     },
   },
   inkling_admin_tokens: { key: ["hash"], columns: { hash: "text", created_at: "number" } },
@@ -137,8 +149,7 @@ export class DumpTables {
       }
       const entry = { ...by, action: "database-restored", subject: "database" } as const;
       await insertAudit(tx, [{ ...entry, before, after: about }], tables.now());
-      await tables.notify(tx, "keys");
-      await tables.notify(tx, "overrides");
+      for (const kind of NOTICED) await tables.notify(tx, kind);
     }, true);
   }
 }

@@ -177,6 +177,21 @@ export const MIGRATIONS: readonly Migration[] = [
     // Until when the log names the networks of a key's callers; NULL where it does not.
     statements: ["ALTER TABLE inkling_keys ADD COLUMN traced_until BIGINT"],
   },
+  {
+    id: 10,
+    name: "rulesets",
+    // Rows are only ever added: a rollback publishes an older text again, and `restores` has its number.
+    statements: [
+      `CREATE TABLE inkling_rulesets (
+        number INTEGER PRIMARY KEY,
+        text TEXT NOT NULL,
+        note TEXT NOT NULL,
+        author TEXT NOT NULL,
+        created_at BIGINT NOT NULL,
+        restores INTEGER
+      )`,
+    ],
+  },
 ];
 
 /** Any number, the same in every process: what they agree to lock while migrating. */

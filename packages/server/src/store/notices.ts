@@ -1,7 +1,7 @@
-// notices.ts: learns at once that another process has changed keys or overrides (PostgreSQL's LISTEN and NOTIFY).
+// notices.ts: learns at once that another process has changed keys, overrides or rulesets (PostgreSQL's LISTEN and NOTIFY).
 //
 // in   a connection of its own; notices that a transaction sends when it commits (Tables.notify)
-// out  onNotice for each kind, at most ten times a second; for both after each new connection, for notices sent in between
+// out  onNotice for each kind, at most ten times a second; for all after each new connection, for notices sent in between
 //      are gone
 // err  none: without notices (state "polling") the checks of each second find the same changes, later
 // cost a notice to itself every 10 s, and with each connection
@@ -17,8 +17,8 @@ import { StoreError } from "./error.ts";
 
 /** The channel of all notices. */
 export const NOTICES = "inkling_notices";
-const KINDS = ["keys", "overrides"] as const;
-export type Noticed = (typeof KINDS)[number];
+export const NOTICED = ["keys", "overrides", "rulesets"] as const;
+export type Noticed = (typeof NOTICED)[number];
 
 const PROBE_MS = 10_000;
 /** A notice to oneself takes 2 ms. */
@@ -107,7 +107,7 @@ export class NoticeListener {
     if (this.client !== client) return;
     this.failures = 0;
     this.become("listening", undefined);
-    for (const kind of KINDS) this.take(kind);
+    for (const kind of NOTICED) this.take(kind);
     this.schedule(this.options.probeMs ?? PROBE_MS, () => this.probeAgain(client));
   }
 
@@ -144,7 +144,7 @@ export class NoticeListener {
 
   private take(text: string): void {
     if (text === this.id) this.onProbe?.();
-    const kind = KINDS.find((known) => known === text);
+    const kind = NOTICED.find((known) => known === text);
     if (kind === undefined || this.late.has(kind) || this.isStopped) return;
     const wait = (this.lastAt.get(kind) ?? Number.NEGATIVE_INFINITY) + LEAST_BETWEEN_MS - performance.now();
     const pass = () => {

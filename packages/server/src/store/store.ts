@@ -1,7 +1,7 @@
 // store.ts: keys and usage, overrides and the admin token, kept in an SQLite file or a PostgreSQL database.
 //
 // in   the database's address
-// out  Store: keys; `usage` (usage.ts), `overrides` (overrides.ts), `adminToken` (admin-token.ts)
+// out  Store: keys; `usage` (usage.ts), `overrides` (overrides.ts), `rulesets` (rulesets.ts), `adminToken` (admin-token.ts)
 // err  StoreError with a hint; its text never has the password or a token
 // cost see each method; no lookup waits for it
 
@@ -31,6 +31,7 @@ import { StoreError } from "./error.ts";
 import { type HistoryMark, type HistoryReading, readHistory } from "./history.ts";
 import { NoticeListener } from "./notices.ts";
 import { OverrideStore } from "./overrides.ts";
+import { RulesetStore } from "./rulesets.ts";
 import { NewestFirst, type Page, type PageRequest, Tables } from "./tables.ts";
 import { UsageTables } from "./usage.ts";
 
@@ -81,6 +82,7 @@ export const KEY_PAGES = new NewestFirst("key");
 
 export class Store implements KeySource {
   readonly overrides: OverrideStore;
+  readonly rulesets: RulesetStore;
   readonly adminToken: AdminTokenStore;
   readonly usage: UsageTables;
   /** For backups. */
@@ -98,6 +100,7 @@ export class Store implements KeySource {
       options.onOtherFile?.();
     };
     this.overrides = new OverrideStore(this.tables);
+    this.rulesets = new RulesetStore(this.tables);
     this.adminToken = new AdminTokenStore(this.tables);
     this.usage = new UsageTables(this.tables);
     this.dump = new DumpTables(this.tables);

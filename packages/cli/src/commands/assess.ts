@@ -1,0 +1,208 @@
+// assess.ts: `inkling assess`: would this visitor be let in, and why? No server, no key; nothing is stored.
+
+import { type Action, type AssessmentAnswer, REASON_ROWS, type ReasonCode } from "@inkling/contract";
+import { Answerer, type AnswerSource } from "@inkling/engine";
+import {
+  type Alternative,
+  alternatives,
+  assess,
+  assessmentAnswer,
+  lookUpVisitor,
+  type Ruleset,
+  readAssessmentInput,
+  visitorFacts,
+} from "@inkling/engine/assess";
+import { problemOf } from "@inkling/server/failures";
+import type { Command } from "commander";
+import { openAnswerData, Refused } from "../runtime/answer.ts";
+import { addAction, type Context, type Flags } from "../runtime/command.ts";
+import { usage } from "../runtime/put-overrides.ts";
+import { newestRuleset, parsedRuleset, rulesetText } from "../runtime/rulesets.ts";
+import { lookupText } from "../terminal/lookup-text.ts";
+import { attributions } from "../terminal/release-tables.ts";
+import { printable, printSources, type Style, table, warn } from "../terminal/terminal.ts";
+import { ATTRIBUTION } from "./values.ts";
+
+const SETTINGS = ["dataDir"] as const;
+/** The id of an assessment that nobody stores. */
+const NO_ID = `asm_${"0".repeat(16)}`;
+const BAR_WIDTH = 30;
+
+const decoder = new TextDecoder();
+
+export function addAssess(program: Command, context: Context): void {
+  const command = program
+    .command("assess")
+    .description("decide about a visitor as POST /v1/assess would: action, score, reasons; nothing is stored")
+    .option("--event <name>", "what the visitor does", "sign_up")
+    .option("--ip <address>", "the visitor's address")
+    .option("--email <address>", "the email address that the visitor entered")
+    .option("--user-agent <text>", "the User-Agent of the visitor's request")
+    .option("--expected-country <code>", "where you expect the visitor: ISO 3166-1 alpha-2")
+    .option("--fact <name=value>", "a fact of your own, as the ruleset declares it; repeatable", collect, [])
+    .option("--rules <file>", "decide by this file, instead of the newest published ruleset")
+    .option("--evidence", "also print the evidence of the lookups")
+    .option("--json", "print the API's answer with facts and evidence, and what would change it")
+    .option(...ATTRIBUTION)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  inkling assess --ip 185.220.101.1 --email someone@mailinator.com
+  inkling assess --ip 81.2.69.142 --event checkout --expected-country FR
+  inkling assess --email info@example.org --rules rules.toml --fact plan=free`,
+    );
+  addAction(command, context, SETTINGS, async ({ settings, flags }) => {
+    const { terminal } = context;
+    const { release, overrides, missing, warnings } = await openAnswerData(settings, lookupsOf(flags));
+    const { ruleset, warnings: more } = await rulesetFor(flags, () => newestRuleset(settings));
+    for (const text of [...warnings, ...more]) warn(terminal, text);
+    const input = readAssessmentInput(inputOf(flags, ruleset), ruleset.schema);
+    if (!("event" in input)) throw wrongInput(input);
+    const answerer = new Answerer();
+    const failure = input.ip === undefined ? undefined : answerer.readAddress(input.ip);
+    if (failure !== undefined) throw refused(problemOf(failure));
+    const now = Date.now();
+    const source: AnswerSource = { release, overrides, now, mode: "up" };
+    const subject = { address: input.ip === undefined ? undefined : answerer.address, email: input.email };
+    const answers = lookUpVisitor(answerer, subject, source, true, (body) =>
+      JSON.parse(decoder.decode(body)),
+    );
+    if ("reason" in answers) throw refused(problemOf(answers));
+    const facts = visitorFacts(input, answers, ruleset.schema, now);
+    const decision = assess(facts, ruleset, answers.degraded);
+    const shown = { facts: { values: facts, ruleset }, evidence: answers };
+    const answer = assessmentAnswer(NO_ID, decision, release.manifest.id, shown);
+    const changes = alternatives(facts, ruleset, answers.degraded);
+    if (flags.json) return { json: { ...answer, alternatives: changes }, text: "" };
+    const about = { missing, withEvidence: flags.evidence === true, now, style: terminal.style };
+    terminal.out(
+      [
+        assessmentText(answer, changes, terminal.style),
+        ...(answer.ip?.reputation === undefined
+          ? []
+          : [
+              lookupText("reputation", {
+                value: input.ip!,
+                answer: withEvidence(answer.ip.reputation),
+                ...about,
+              }),
+            ]),
+        ...(answer.email === undefined
+          ? []
+          : [lookupText("email", { value: input.email!, answer: withEvidence(answer.email), ...about })]),
+      ].join("\n\n"),
+    );
+    printSources(
+      terminal,
+      attributions(release.manifest.feeds, lookupsOf(flags)),
+      flags.attribution === true,
+    );
+  });
+}
+
+const collect = (value: string, before: readonly string[]) => [...before, value];
+
+const lookupsOf = ({ ip, email }: Flags) => [
+  ...(ip === undefined ? [] : (["geolocate", "reputation"] as const)),
+  ...(email === undefined ? [] : (["email"] as const)),
+];
+
+async function rulesetFor(
+  { rules }: Flags,
+  newest: () => ReturnType<typeof newestRuleset>,
+): Promise<{ readonly ruleset: Ruleset; readonly warnings: readonly string[] }> {
+  if (rules !== undefined) return { ruleset: parsedRuleset(await rulesetText(rules), rules), warnings: [] };
+  const { value, warnings } = await newest();
+  return { ruleset: parsedRuleset(value.text, `ruleset ${value.number}`, value.number), warnings };
+}
+
+/** The flags as the API's input. */
+function inputOf({ event, ip, email, userAgent, expectedCountry, fact }: Flags, ruleset: Ruleset) {
+  const facts = Object.fromEntries(
+    (fact as readonly string[]).map((text) => {
+      const equals = text.indexOf("=");
+      if (equals < 1)
+        throw usage(
+          `--fact must be a name, "=" and a value: it is ${JSON.stringify(text.slice(0, 60))}`,
+          "for example --fact plan=free",
+        );
+      const name = text.slice(0, equals);
+      return [name, factValue(text.slice(equals + 1), ruleset.schema.declared[name])] as const;
+    }),
+  );
+  return {
+    event,
+    ip,
+    email,
+    user_agent: userAgent,
+    expected_country: expectedCountry,
+    ...(Object.keys(facts).length > 0 && { facts }),
+  };
+}
+
+/** A flag's text as the type that the ruleset declares. */
+function factValue(text: string, type: string | undefined): unknown {
+  if (type === "number") return Number(text);
+  if (type === "boolean") return text === "true" ? true : text === "false" ? false : text;
+  return type === "list" ? text.split(",").map((item) => item.trim()) : text;
+}
+
+/** Members of the input, as flags. */
+const FLAGS: readonly (readonly [RegExp, string])[] = [
+  [/^the body: ip or email is required/, "--ip or --email is missing"],
+  [/^user_agent:/, "--user-agent:"],
+  [/^expected_country:/, "--expected-country:"],
+  [/^(event|ip|email):/, "--$1:"],
+  [/^facts\.?/, "--fact "],
+];
+
+function wrongInput(lines: readonly string[]): Error {
+  const named = lines.map((line) => FLAGS.reduce((text, [member, flag]) => text.replace(member, flag), line));
+  return usage(named.join("\n"), "`npx @inkling/cli assess --help` shows examples");
+}
+
+const refused = (problem: ReturnType<typeof problemOf>) => {
+  const [line, ...more] = problem.detail.split(/(?<=[.:]) /);
+  return new Refused(line!.replace(/[.:]$/, ""), more.length > 0 ? more.join(" ") : undefined, problem);
+};
+
+const withEvidence = <T extends { readonly evidence?: unknown }>(answer: T) =>
+  ({ evidence: [], ...answer }) as unknown as Parameters<typeof lookupText>[1]["answer"];
+
+const COLORS = { allow: "green", challenge: "yellow", deny: "red" } as const satisfies Record<
+  Action,
+  keyof Style
+>;
+
+/** The decision, a bar of its reasons, and what would change it. */
+export function assessmentText(
+  answer: AssessmentAnswer,
+  changes: readonly Alternative[],
+  style: Style,
+): string {
+  const { action, score, reasons, rule, shadow, degraded, ruleset, review } = answer;
+  const by = rule === null ? "the score decided" : `rule ${rule} of ruleset ${ruleset} decided`;
+  const filled = Math.round(score * BAR_WIDTH);
+  const bar = `${"█".repeat(filled)}${"░".repeat(BAR_WIDTH - filled)}`;
+  const reasonRows = reasons.map(({ code, weight }) => {
+    const change = changes.find(({ without }) => "reason" in without && without.reason === code);
+    const effect = change === undefined || change.action === action ? "" : `without it: ${change.action}`;
+    return [`  ${code}`, weight.toFixed(2), meaningOf(code), effect];
+  });
+  const lines = [
+    `${style.bold(style[COLORS[action]](action))}${review ? ", and a person should look" : ""}: ${by}`,
+    `score ${score.toFixed(2)} ${bar}`,
+    ...(reasonRows.length > 0 ? [table(reasonRows, [1])] : ["  no reason to doubt the visitor"]),
+    ...shadow.map(({ rule: name, action: wanted }) => `  rule ${name} in shadow: ${wanted}`),
+  ];
+  if (degraded.length > 0) {
+    lines.push(
+      style.yellow(`  no data for ${degraded.join(", ")}: the visitor may look more innocent than it is`),
+    );
+  }
+  return printable(lines.join("\n"));
+}
+
+const isReason = (code: string): code is ReasonCode => Object.hasOwn(REASON_ROWS, code);
+const meaningOf = (code: string) => (isReason(code) ? REASON_ROWS[code].meaning : "");

@@ -1,0 +1,302 @@
+// rules.ts: `inkling rules init | check | publish | list | show | diff | rollback`: what decides about visitors.
+//
+// The database is written directly, as `inkling override` does: no server needs to run, and those that do apply the new
+// ruleset within a second. The admin API does the same over HTTP (docs/decisions.md).
+
+import { existsSync, writeFileSync } from "node:fs";
+import { STARTER_RULESET } from "@inkling/contract";
+import { type ExampleResult, type Ruleset, runExamples } from "@inkling/engine/assess";
+import { MAX_PAGE, type PublishedRuleset, rulesetJson } from "@inkling/server";
+import type { Command } from "commander";
+import { createTwoFilesPatch } from "diff";
+import { cliActor } from "../config/user.ts";
+import { addAction, type Context, type Flags } from "../runtime/command.ts";
+import { STDIN_OR_OUT } from "../runtime/input.ts";
+import { AUTHOR, authorOf, usage } from "../runtime/put-overrides.ts";
+import { parsedRuleset, publishedRuleset, rulesetText } from "../runtime/rulesets.ts";
+import { warnOfNewDatabase, withExistingStore, withStore } from "../runtime/store.ts";
+import { CliError, EXIT, explainFileError } from "../terminal/errors.ts";
+import { formatAgo, printable, type Style, table } from "../terminal/terminal.ts";
+
+const SETTINGS = ["dataDir"] as const;
+const MAX_NOTE = 500;
+const DEFAULT_FILE = "rules.toml";
+const NOTE = ["--note <text>", "what changed and why, for the history; at most 500 characters"] as const;
+
+export function addRules(program: Command, context: Context): void {
+  const rules = program
+    .command("rules")
+    .description("rulesets: which visitors are allowed, challenged or denied by POST /v1/assess");
+  addInit(rules, context);
+  addCheck(rules, context);
+  addPublish(rules, context);
+  addList(rules, context);
+  addShow(rules, context);
+  addDiff(rules, context);
+  addRollback(rules, context);
+}
+
+function addInit(rules: Command, context: Context): void {
+  const command = rules
+    .command("init [file]")
+    .description(`write a commented ruleset to begin with, all of it in shadow (default: ${DEFAULT_FILE})`)
+    .addHelpText("after", "\nExamples:\n  inkling rules init\n  inkling rules init - | less");
+  addAction(command, context, [], (_, file = DEFAULT_FILE) => {
+    if (file === STDIN_OR_OUT) return context.terminal.out(STARTER_RULESET.trimEnd());
+    if (existsSync(file)) throw new CliError(`${file} exists`, "name another file, or move this one away");
+    try {
+      writeFileSync(file, STARTER_RULESET, { flag: "wx" });
+    } catch (error) {
+      throw explainFileError(error, file);
+    }
+    context.terminal.err(`Wrote ${file}. Next: \`npx @inkling/cli rules check ${file}\`\n`);
+  });
+}
+
+function addCheck(rules: Command, context: Context): void {
+  const command = rules
+    .command("check <file>")
+    .description(
+      "list every mistake of a ruleset with line and column, and run its examples; changes nothing",
+    )
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+Exit code 1 if there is a mistake, or if an example does not come out as expected.
+
+Examples:
+  inkling rules check rules.toml
+  git show HEAD:rules.toml | inkling rules check -`,
+    );
+  addAction(command, context, [], async (_, file: string) => {
+    const ruleset = parsedRuleset(await rulesetText(file), file);
+    const examples = runExamples(ruleset);
+    const failed = examples.filter(({ passed }) => !passed);
+    const { style } = context.terminal;
+    const counts = { live: ruleset.live.length, shadow: ruleset.shadow.length };
+    return {
+      json: { rules: counts, examples },
+      text: [
+        ...examples.map((example) => exampleLine(example, style)),
+        `${file}: no mistakes; ${counts.live} live rules, ${counts.shadow} in shadow; ${examples.length - failed.length} of ${examples.length} examples pass.`,
+      ].join("\n"),
+      exitCode: failed.length > 0 ? EXIT.error : EXIT.ok,
+    };
+  });
+}
+
+function exampleLine({ name, passed, expected, action, rules }: ExampleResult, style: Style): string {
+  const title = printable(name);
+  if (passed) return `${style.green("pass")}  ${title}: ${action}`;
+  const wanted = [expected.action, expected.rules && `rules ${expected.rules.join(", ")}`].filter(Boolean);
+  const got = `${action}, rules ${rules.join(", ") || "none"}`;
+  return `${style.red("FAIL")}  ${title}: expected ${wanted.join(" and ")}; got ${got}`;
+}
+
+function addPublish(rules: Command, context: Context): void {
+  const command = rules
+    .command("publish <file>")
+    .description("publish a ruleset under the next number; every server applies it within a second")
+    .option(...NOTE)
+    .option(
+      "--current <number>",
+      "publish only if this is the newest ruleset, so that no other change is lost",
+    )
+    .option(...AUTHOR)
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+A ruleset with a mistake, or with an example that does not come out as expected, is refused, and nothing changes.
+
+Examples:
+  inkling rules publish rules.toml --note "deny hosting sign-ups"
+  inkling rules publish rules.toml --current 7`,
+    );
+  addAction(command, context, SETTINGS, async ({ settings, flags }, file: string) => {
+    const text = await rulesetText(file);
+    const ruleset = parsedRuleset(text, file);
+    requireExamples(ruleset, file, context.terminal.style);
+    warnOfNewDatabase(settings, context.terminal);
+    const current = flags.current === undefined ? undefined : numberOf(flags.current, "--current", true);
+    const wanted = { text, note: noteOf(flags), current };
+    const { before, published } = await withStore(settings, async (store) => ({
+      before: await store.rulesets.newest(),
+      published: await store.rulesets.publish(wanted, cliActor(authorOf(flags.author))),
+    }));
+    return {
+      json: rulesetJson(published),
+      text:
+        published.number === before.number
+          ? `Ruleset ${published.number} has this text already; nothing changed.`
+          : `Published ruleset ${published.number}: ${ruleset.live.length} live rules, ${ruleset.shadow.length} in shadow.`,
+    };
+  });
+}
+
+function requireExamples(ruleset: Ruleset, file: string, style: Style): void {
+  const failed = runExamples(ruleset).filter(({ passed }) => !passed);
+  if (failed.length === 0) return;
+  const lines = failed.map((example) => `  ${exampleLine(example, style)}`);
+  throw new CliError(
+    [`${file} has examples that do not come out as expected; nothing was changed`, ...lines].join("\n"),
+    "correct the rule or the example, then publish again",
+  );
+}
+
+function noteOf({ note = "" }: Flags): string {
+  if (note.length > MAX_NOTE) {
+    throw usage(`--note has ${note.length} characters; ${MAX_NOTE} are the maximum`, "shorten the note");
+  }
+  return note;
+}
+
+/** @param mayBeZero 0 is the number before the first ruleset */
+function numberOf(text: string, name: string, mayBeZero = false): number {
+  const number = Number(text);
+  if (/^\d{1,9}$/.test(text) && (number > 0 || mayBeZero)) return number;
+  throw usage(
+    `${name} must be the number of a ruleset: it is ${JSON.stringify(text.slice(0, 40))}`,
+    "`npx @inkling/cli rules list` shows the numbers of all rulesets",
+  );
+}
+
+function addList(rules: Command, context: Context): void {
+  const command = rules
+    .command("list")
+    .description("published rulesets, newest first; the first one decides")
+    .option("--json", "print JSON")
+    .addHelpText("after", "\nExamples:\n  inkling rules list");
+  addAction(command, context, SETTINGS, async ({ settings, flags }) => {
+    const { items } = await withExistingStore(settings, (store) => store.rulesets.list({ limit: MAX_PAGE }));
+    if (items.length === 0 && !flags.json) {
+      return context.terminal.err(
+        "No ruleset was published yet: the score decides. `npx @inkling/cli rules init` writes one to begin with.\n",
+      );
+    }
+    return { json: items.map(rulesetJson), text: () => listText(items, Date.now()) };
+  });
+}
+
+function listText(items: readonly PublishedRuleset[], now: number): string {
+  const rows = items.map(({ number, author, note, createdAt, restores }, i) => [
+    String(number),
+    formatAgo(now - createdAt),
+    author,
+    i === 0 ? "active" : "",
+    [restores === undefined ? "" : `ruleset ${restores} again`, note].filter(Boolean).join("; "),
+  ]);
+  return printable(table([["NUMBER", "PUBLISHED", "AUTHOR", "STATE", "NOTE"], ...rows], [0]));
+}
+
+function addShow(rules: Command, context: Context): void {
+  const command = rules
+    .command("show [number]")
+    .description("the text of a ruleset (default: the newest)")
+    .option("--json", "print JSON, with author, note and time")
+    .addHelpText("after", "\nExamples:\n  inkling rules show > rules.toml\n  inkling rules show 6");
+  addAction(command, context, SETTINGS, async ({ settings, flags }, number?: string) => {
+    const ruleset = await rulesetOf(settings, number);
+    if (flags.json) return { json: { ...rulesetJson(ruleset), text: ruleset.text }, text: "" };
+    return { json: undefined, text: ruleset.text.trimEnd() };
+  });
+}
+
+async function rulesetOf(
+  settings: Parameters<typeof publishedRuleset>[0],
+  number: string | undefined,
+): Promise<PublishedRuleset> {
+  if (number !== undefined) return publishedRuleset(settings, numberOf(number, "NUMBER"));
+  const newest = await withExistingStore(settings, (store) => store.rulesets.newest());
+  if (newest.number > 0) return newest;
+  throw new CliError(
+    "no ruleset was published yet",
+    "`npx @inkling/cli rules init` writes one to begin with",
+  );
+}
+
+function addDiff(rules: Command, context: Context): void {
+  const command = rules
+    .command("diff [from] [to]")
+    .description(
+      "compare two rulesets, each a number or a file (default: the one before the newest, the newest)",
+    )
+    .addHelpText(
+      "after",
+      `
+Examples:
+  inkling rules diff                 what the newest ruleset changed
+  inkling rules diff 5 7
+  inkling rules diff 7 rules.toml    what publishing the file would change`,
+    );
+  addAction(command, context, SETTINGS, async ({ settings }, from?: string, to?: string) => {
+    const side = async (name: string) => {
+      if (!/^\d{1,9}$/.test(name)) return { title: name, text: await rulesetText(name) };
+      if (Number(name) === 0) return { title: "no ruleset", text: "" };
+      return { title: `ruleset ${name}`, text: (await publishedRuleset(settings, Number(name))).text };
+    };
+    const newest = async () => (await rulesetOf(settings, undefined)).number;
+    const after = to ?? String(await newest());
+    const before = from ?? String((await newest()) - 1);
+    const [a, b] = [await side(before), await side(after)];
+    if (a.text === b.text) return context.terminal.err(`${a.title} and ${b.title} have the same text.\n`);
+    const patch = createTwoFilesPatch(a.title, b.title, a.text, b.text, undefined, undefined, { context: 3 });
+    const { style } = context.terminal;
+    return context.terminal.out(
+      printable(patch.split("\n").slice(1).join("\n").trimEnd())
+        .split("\n")
+        .map((line) => colored(line, style))
+        .join("\n"),
+    );
+  });
+}
+
+function colored(line: string, style: Style): string {
+  if (line.startsWith("+++") || line.startsWith("---")) return style.bold(line);
+  if (line.startsWith("+")) return style.green(line);
+  return line.startsWith("-") ? style.red(line) : line;
+}
+
+function addRollback(rules: Command, context: Context): void {
+  const command = rules
+    .command("rollback [number]")
+    .description("publish an older ruleset again, under the next number (default: the one before the newest)")
+    .option(...NOTE)
+    .option(...AUTHOR)
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  inkling rules rollback\n  inkling rules rollback 5 --note 'too strict'",
+    );
+  addAction(command, context, SETTINGS, async ({ settings, flags }, number?: string) => {
+    const newest = await rulesetOf(settings, undefined);
+    if (number === undefined && newest.number === 1) {
+      throw new CliError(
+        "ruleset 1 is the first one: there is none to roll back to",
+        "publish a file without rules to let the score decide",
+      );
+    }
+    const target = await publishedRuleset(
+      settings,
+      number === undefined ? newest.number - 1 : numberOf(number, "NUMBER"),
+    );
+    parsedRuleset(target.text, `ruleset ${target.number}`); // an older version may have published it
+    const wanted = {
+      text: target.text,
+      note: noteOf(flags),
+      current: newest.number,
+      restores: target.number,
+    };
+    const published = await withStore(settings, (store) =>
+      store.rulesets.publish(wanted, cliActor(authorOf(flags.author))),
+    );
+    return {
+      json: rulesetJson(published),
+      text:
+        published.number === newest.number
+          ? `Ruleset ${newest.number} has the text of ruleset ${target.number} already; nothing changed.`
+          : `Published ruleset ${published.number}, with the text of ruleset ${target.number}.`,
+    };
+  });
+}

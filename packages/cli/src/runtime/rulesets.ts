@@ -1,0 +1,64 @@
+// rulesets.ts: rulesets for commands: those of files, and those that are published.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Settings } from "@inkling/contract";
+import { parseRuleset, type Ruleset, RulesetError } from "@inkling/engine/assess";
+import { DATA_FOLDER } from "@inkling/release-store";
+import type { PublishedRuleset } from "@inkling/server";
+import { CliError, explainFileError } from "../terminal/errors.ts";
+import { formatCount } from "../terminal/terminal.ts";
+import { readStore } from "./answer.ts";
+import { STDIN_OR_OUT } from "./input.ts";
+import { withExistingStore } from "./store.ts";
+
+/** A ruleset's file, or standard input for "-". */
+export async function rulesetText(file: string): Promise<string> {
+  try {
+    return file === STDIN_OR_OUT ? await Bun.stdin.text() : readFileSync(file, "utf8");
+  } catch (error) {
+    throw explainFileError(error, file);
+  }
+}
+
+/**
+ * Parses a ruleset.
+ * @param name of the file, for messages of the form `rules.toml:12:8: …`, which editors understand
+ * @throws CliError with every mistake
+ */
+export function parsedRuleset(text: string, name: string, number = 0): Ruleset {
+  try {
+    return parseRuleset(text, number);
+  } catch (error) {
+    if (!(error instanceof RulesetError)) throw error;
+    const lines = error.mistakes.map(({ line, column, message }) => `${name}:${line}:${column}: ${message}`);
+    const what = lines.length === 1 ? "1 mistake" : `${formatCount(lines.length)} mistakes`;
+    throw new CliError(
+      [`${name} has ${what}; nothing was changed`, ...lines.map((line) => `  ${line}`)].join("\n"),
+      "docs/decisions.md lists the facts, functions and reasons",
+    );
+  }
+}
+
+/** A published ruleset. @throws CliError if there is none with this number */
+export async function publishedRuleset(settings: Settings, number: number): Promise<PublishedRuleset> {
+  const found = await withExistingStore(settings, (store) => store.rulesets.find(number));
+  if (found !== undefined) return found;
+  throw new CliError(
+    `there is no ruleset ${number}`,
+    "`npx @inkling/cli rules list` shows the numbers of all rulesets",
+  );
+}
+
+/** The newest ruleset, from the database, or from the data folder's copy while that cannot be read. */
+export async function newestRuleset(settings: Settings) {
+  const { NO_RULESET, readRulesetSnapshot } = await import("@inkling/server/ruleset-records");
+  return readStore<PublishedRuleset>(settings, {
+    none: NO_RULESET,
+    read: (store) => store.rulesets.newest(),
+    copy: async () =>
+      readRulesetSnapshot(readFileSync(join(settings.dataDir, DATA_FOLDER.ruleset), "utf8")).value,
+    withoutCopy: "decided without the published ruleset",
+    fromCopy: `the ruleset is that of ${DATA_FOLDER.ruleset}`,
+  });
+}

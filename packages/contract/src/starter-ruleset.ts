@@ -1,0 +1,63 @@
+// starter-ruleset.ts: the ruleset that `inkling rules init` writes and the console offers: every rule in shadow, so that
+// publishing it changes no action.
+
+export const STARTER_RULESET = `# A ruleset for Inkling. docs/decisions.md describes every part of it.
+#
+#   inkling rules check rules.toml      every mistake, with line and column; runs the examples
+#   inkling rules publish rules.toml    active on every server within a second
+#
+# Every rule here is in shadow: it never changes an action. Answers list what it would have decided in \`shadow\`. Set
+# mode = "live" when you like what you see.
+
+on_missing = "challenge"   # the mildest action while data that mattered is missing: allow, challenge or deny
+
+[thresholds]               # the score from which a visitor is challenged, and denied
+challenge = 0.5
+deny = 0.85
+
+[weights]                  # from 0 to 1, instead of the weights of docs/decisions.md
+# free_mail = 0.1
+
+[facts]                    # what you send in \`facts\`, with its type: text, number, boolean or list
+# plan = "text"
+
+# Sign-ups from a data centre that are not people behind a privacy relay.
+[[rule]]
+name = "no-hosting-sign-ups"
+when = 'event == "sign_up" && ip.kind == "hosting" && !("relay" in ip.services)'
+then = "deny"
+mode = "shadow"
+
+# A Tor exit may read, but not register.
+[[rule]]
+name = "tor-sign-ups"
+when = 'event == "sign_up" && ip.is_tor_exit'
+then = "challenge"
+mode = "shadow"
+
+# A person should look at payments from another country than the card's.
+[[rule]]
+name = "card-from-elsewhere"
+when = 'event == "checkout" && has(expected_country) && has(ip.country) && ip.country != expected_country'
+then = "challenge"
+review = true
+mode = "shadow"
+
+# Search engines and link previews, proven by the ranges that their operators publish.
+[[rule]]
+name = "verified-crawlers"
+when = 'ip.crawler_check == "verified"'
+then = "allow"
+mode = "shadow"
+
+[[example]]
+name = "a sign-up from a data centre"
+given = { event = "sign_up", ip.kind = "hosting" }
+action = "allow"
+rules = ["no-hosting-sign-ups"]
+
+[[example]]
+name = "a sign-up through a privacy relay"
+given = { event = "sign_up", ip.kind = "hosting", ip.services = ["relay"] }
+action = "allow"
+`;

@@ -1,0 +1,71 @@
+// Rulesets over the admin API: what it answers, refuses and leaves in the trail.
+
+import { afterAll, expect, test } from "bun:test";
+import { STARTER_RULESET } from "@inkling/contract";
+import { adminServer, closeAdminServers } from "../../../../test/admin-server.ts";
+
+afterAll(closeAdminServers);
+
+test("publish, list, show, restore", async () => {
+  const { ask, store } = await adminServer();
+  const first = await ask("POST", "rulesets", { text: STARTER_RULESET, note: "starter" });
+  expect([first.status, first.document.number, first.headers.get("location")]).toEqual([
+    201,
+    1,
+    "/admin/v1/rulesets/1",
+  ]);
+  const again = await ask("POST", "rulesets", { text: STARTER_RULESET });
+  expect([again.status, again.document.number]).toEqual([200, 1]);
+  expect((await ask("POST", "rulesets", { text: 'on_missing = "deny"', current: 1 })).document.number).toBe(
+    2,
+  );
+  const late = await ask("POST", "rulesets", { text: "", current: 1 });
+  expect([late.status, late.code]).toEqual([409, "RULESET_CONFLICT"]);
+  const restored = await ask("POST", "rulesets/1/restore", { note: "too strict" });
+  expect(restored.document).toMatchObject({
+    number: 3,
+    restores: 1,
+    text: STARTER_RULESET,
+    note: "too strict",
+  });
+  const { document } = await ask("GET", "rulesets?limit=2");
+  expect(document.rulesets.map(({ number }: { number: number }) => number)).toEqual([3, 2]);
+  expect((await ask("GET", `rulesets?cursor=${document.next_cursor}`)).document.rulesets[0].number).toBe(1);
+  expect((await ask("GET", "rulesets/2")).document.text).toBe('on_missing = "deny"');
+  expect((await ask("GET", "rulesets/9")).code).toBe("RULESET_NOT_FOUND");
+  const { items } = await store.overrides.audit({ limit: 10 });
+  expect(items.map(({ action, subject }) => `${action} ${subject}`).slice(0, 3)).toEqual([
+    "ruleset-rolled-back ruleset 3",
+    "ruleset-published ruleset 2",
+    "ruleset-published ruleset 1",
+  ]);
+});
+
+test("a ruleset with mistakes changes nothing, and every mistake is named", async () => {
+  const { ask, store } = await adminServer();
+  const text = '[[rule]]\nname = "a"\nwhen = \'ip.knd == "x"\'\nthen = "refuse"\nmode = "live"\n';
+  const { status, document } = await ask("POST", "rulesets", { text });
+  expect([status, document.code]).toEqual([422, "RULESET_INVALID"]);
+  expect(document.problems).toEqual(["line 4, column 1: rule: then: must be one of allow, challenge, deny"]);
+  const failing = STARTER_RULESET.replaceAll('mode = "shadow"', 'mode = "live"');
+  const refused = await ask("POST", "rulesets", { text: failing });
+  expect(refused.document.problems).toEqual([
+    "a sign-up from a data centre: got deny; rules: no-hosting-sign-ups",
+  ]);
+  expect((await store.rulesets.newest()).number).toBe(0);
+});
+
+test("a check names mistakes with their place, or the outcome of the examples", async () => {
+  const { ask } = await adminServer();
+  const wrong = await ask("POST", "rulesets/check", { text: "[[rule]]\nname = 1" });
+  expect(wrong.document.mistakes[0]).toMatchObject({ line: 1, column: 1 });
+  const { document } = await ask("POST", "rulesets/check", { text: STARTER_RULESET });
+  expect(document).toMatchObject({ mistakes: [], rules: { live: 0, shadow: 4 } });
+  expect(document.examples.map(({ passed }: { passed: boolean }) => passed)).toEqual([true, true]);
+});
+
+test("nobody is assessed without a release", async () => {
+  const { ask } = await adminServer();
+  const { code } = await ask("POST", "assess", { visitor: { event: "login", ip: "8.8.8.8" } });
+  expect(code).toBe("NO_RELEASE");
+});

@@ -1,0 +1,199 @@
+// rulesets.ts: rulesets over the admin API: check, publish, list, show, restore; and assessments for the operator.
+//
+// err  AdminProblem, StoreError
+// src  docs/decisions.md, docs/admin-api.md
+// note What an operator assesses is in no log, no audit trail and no usage, and is not stored.
+
+import { ACTIONS, ADMIN_PATH, ASSESSMENT } from "@inkling/contract";
+import { parseRuleset, type Ruleset, RulesetError, runExamples } from "@inkling/engine/assess";
+import { processCommand } from "@inkling/release-store/program";
+import { z } from "zod";
+import { AdminProblem } from "../http/problems.ts";
+import { schemaOf } from "../lookup/answer-schemas.ts";
+import { runInProcess } from "../releases/process.ts";
+import { type PublishedRuleset, rulesetJson } from "../rulesets/record.ts";
+import { isRulesetCursor, RulesetConflictError } from "../store/rulesets.ts";
+import {
+  type AdminContext,
+  type AdminHandlers,
+  count,
+  handler,
+  nextCursor,
+  pageQuery,
+  text,
+  time,
+} from "./handler.ts";
+import type { AssessAnswer, AssessQuestion } from "./lookup-process.ts";
+
+/** Of a ruleset's text in a body; the parser says what is wrong with a longer one. */
+const rulesetText = z.string().max(512 * 1024, "has more than 512 KiB");
+const note = z.string().max(500, "has more than 500 characters").default("");
+const current = count.optional().meta({
+  description: "Number of the newest ruleset, as last read: another one is 409 RULESET_CONFLICT",
+});
+
+const members = {
+  number: count,
+  note: z.string(),
+  author: text,
+  created_at: time,
+  restores: count.nullable().meta({ description: "The ruleset that a rollback published again" }),
+};
+export const rulesetAnswer = z.strictObject({ ...members, text: z.string() }).meta({ id: "Ruleset" });
+const mistake = z.strictObject({ line: count, column: count, message: text });
+const example = z.strictObject({
+  name: text,
+  passed: z.boolean(),
+  expected: z.strictObject({ action: z.enum(ACTIONS).optional(), rules: z.array(text).optional() }),
+  action: z.enum(ACTIONS),
+  rules: z.array(text).meta({ description: "Every rule that matches, live ones first" }),
+});
+
+export const RULESET_HANDLERS = {
+  list_rulesets: handler({
+    query: pageQuery(isRulesetCursor),
+    answer: z.strictObject({ rulesets: z.array(z.strictObject(members)), ...nextCursor }),
+    run: async ({ store }, { query }) => {
+      const page = await store.rulesets.list(query);
+      return { document: { rulesets: page.items.map(rulesetJson), next_cursor: page.next ?? null } };
+    },
+  }),
+  get_ruleset: handler({
+    answer: rulesetAnswer,
+    run: async (context, { id }) => ({ document: withText(await find(context, id)) }),
+  }),
+  check_ruleset: handler({
+    body: { schema: z.strictObject({ text: rulesetText }).meta({ id: "RulesetText" }) },
+    answer: z.strictObject({
+      mistakes: z.array(mistake),
+      examples: z.array(example).meta({ description: "Empty while there are mistakes" }),
+      rules: z.strictObject({ live: count, shadow: count }),
+    }),
+    run: async (_, { body }) => ({ document: checked(body.text) }),
+  }),
+  publish_ruleset: handler({
+    body: { schema: z.strictObject({ text: rulesetText, note, current }).meta({ id: "NewRuleset" }) },
+    answer: rulesetAnswer,
+    run: async (context, { body, by }) => {
+      requireSound(body.text);
+      return publish(context, (store) => store.publish(body, by));
+    },
+  }),
+  restore_ruleset: handler({
+    body: { schema: z.strictObject({ note, current }).meta({ id: "RestoredRuleset" }) },
+    answer: rulesetAnswer,
+    run: async (context, { id, body, by }) => {
+      const { number, text } = await find(context, id);
+      parse(text); // an older version may have published what this one does not read
+      return publish(context, (store) => store.publish({ ...body, text, restores: number }, by));
+    },
+  }),
+  assess_visitor: handler({
+    body: {
+      schema: z
+        .strictObject({
+          visitor: z.unknown().meta({ description: "As `POST /v1/assess` takes it" }),
+          text: rulesetText.optional().meta({ description: "Decide by this ruleset, and not by the newest" }),
+        })
+        .meta({ id: "AssessVisitor" }),
+    },
+    answer: z.strictObject({
+      assessment: schemaOf(ASSESSMENT),
+      alternatives: z
+        .array(
+          z.strictObject({
+            without: z.union([z.strictObject({ reason: text }), z.strictObject({ rule: text })]),
+            score: z.number(),
+            action: z.enum(ACTIONS),
+          }),
+        )
+        .meta({
+          description: "What the visitor would get without a reason, or without the rule that decided",
+        }),
+    }),
+    run: async (context, { body }) => ({ document: await assessVisitor(context, body.visitor, body.text) }),
+  }),
+} satisfies AdminHandlers;
+
+const withText = (ruleset: PublishedRuleset) => ({ ...rulesetJson(ruleset), text: ruleset.text });
+
+async function find({ store }: AdminContext, id: string): Promise<PublishedRuleset> {
+  const found = await store.rulesets.find(Number(id));
+  if (found === undefined) throw new AdminProblem("RULESET_NOT_FOUND");
+  return found;
+}
+
+async function publish(
+  { store, rulesetCache }: AdminContext,
+  work: (store: AdminContext["store"]["rulesets"]) => Promise<PublishedRuleset>,
+) {
+  const before = await store.rulesets.newest();
+  const published = await work(store.rulesets).catch((error: unknown) => {
+    if (error instanceof RulesetConflictError)
+      throw new AdminProblem("RULESET_CONFLICT", `${error.message}.`);
+    throw error;
+  });
+  await rulesetCache.refresh();
+  const document = withText(published);
+  if (published.number === before.number) return { status: 200, document };
+  return { document, headers: { Location: `${ADMIN_PATH}rulesets/${published.number}` } };
+}
+
+/** @throws AdminProblem with every mistake */
+function parse(text: string): Ruleset {
+  try {
+    return parseRuleset(text);
+  } catch (error) {
+    if (!(error instanceof RulesetError)) throw error;
+    throw new AdminProblem("RULESET_INVALID", undefined, error.message.split("\n"));
+  }
+}
+
+/** @throws AdminProblem for mistakes, and for examples that come out otherwise */
+function requireSound(text: string): void {
+  const failed = runExamples(parse(text)).filter(({ passed }) => !passed);
+  if (failed.length === 0) return;
+  const lines = failed.map(
+    ({ name, action, rules }) => `${name}: got ${action}; rules: ${rules.join(", ") || "none"}`,
+  );
+  throw new AdminProblem("RULESET_INVALID", "An example of the ruleset comes out otherwise.", lines);
+}
+
+function checked(text: string) {
+  try {
+    const ruleset = parseRuleset(text);
+    const rules = { live: ruleset.live.length, shadow: ruleset.shadow.length };
+    return { mistakes: [], examples: runExamples(ruleset), rules };
+  } catch (error) {
+    if (!(error instanceof RulesetError)) throw error;
+    return { mistakes: error.mistakes, examples: [], rules: { live: 0, shadow: 0 } };
+  }
+}
+
+/** In a process of its own, as lookups are: a release that is damaged on the disk may end the process that reads it. */
+async function assessVisitor(
+  { dataDir, releases, overrideCache, rulesetCache, now, workerEnvironment }: AdminContext,
+  value: unknown,
+  draft: string | undefined,
+): Promise<object> {
+  const release = releases.current;
+  if (release === undefined) throw new AdminProblem("NO_RELEASE");
+  if (draft !== undefined) parse(draft);
+  const { name, stamps } = release;
+  const { number, text } = rulesetCache.current;
+  const question: AssessQuestion = {
+    type: "assess",
+    dataDir,
+    name,
+    stamps,
+    overrides: overrideCache.current.all,
+    now: now(),
+    visitor: value,
+    ruleset: draft === undefined ? { number, text } : { number: 0, text: draft },
+  };
+  const found = await runInProcess<AssessAnswer>(processCommand("lookup"), question, workerEnvironment);
+  if ("problem" in found) throw new AdminProblem("NO_RELEASE", found.problem);
+  if ("refused" in found)
+    throw new AdminProblem("BODY_INVALID", "The visitor cannot be assessed.", found.refused);
+  return found;
+}

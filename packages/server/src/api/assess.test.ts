@@ -1,0 +1,220 @@
+// POST /v1/assess as a function of a request, with data that a release made by hand has.
+
+import { describe, expect, test } from "bun:test";
+import { type AssessmentAnswer, NO_FLAGS } from "@inkling/contract";
+import { formatIp, type IpSegment } from "@inkling/engine";
+import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/app-options.ts";
+import { checkResponse } from "../../../../test/checked-fetch.ts";
+import { NO_RULESET, type PublishedRuleset } from "../rulesets/record.ts";
+import { App } from "./app.ts";
+
+const PLACE = {
+  city: {},
+  continent: {},
+  country: { iso_code: "GB" },
+  location: {},
+  postal: {},
+  registered_country: {},
+  subdivisions: [],
+};
+const TOR = "81.2.69.142";
+
+function release(missing: readonly "is_abuser"[] = []) {
+  const segment = (answer: object) =>
+    ({
+      lookup: (address: Parameters<IpSegment["lookup"]>[0]) =>
+        formatIp(address) === TOR ? encode(JSON.stringify(answer)) : undefined,
+      record: () => 1,
+      evidence: () => undefined,
+      networkBits: () => 24,
+      countryOf: () => undefined,
+    }) as unknown as IpSegment;
+  const tails = [encode("}")];
+  return testRelease(
+    "20260601T000000000Z-0123456789ab",
+    { id: "0123456789ab", missing: [...missing] },
+    {
+      geo: segment(PLACE),
+      reputation: segment({ ...NO_FLAGS, is_tor_exit: true }),
+      evidence: { geolocate: tails, reputation: tails, email: tails, network: tails },
+    },
+  );
+}
+
+const ruleset = (number: number, text: string): PublishedRuleset => ({ ...NO_RULESET, number, text });
+
+function setUp({ text = "", missing = [] as readonly "is_abuser"[], mode = "live", hasRelease = true } = {}) {
+  const rulesets = { current: text === "" ? NO_RULESET : ruleset(7, text) };
+  const current = hasRelease ? release(missing) : undefined;
+  const made = testOptions(
+    {
+      releases: { current, refused: undefined, isVerified: true, since: NOON },
+      rulesets,
+      ...(mode === "test" && {
+        keyring: {
+          state: { loaded: true, keys: 1, checkedAt: NOON, failures: 0, lastError: undefined },
+          authenticate: () => ({ ok: true, key: { ...KEY, mode: "test" } }),
+        },
+      }),
+    },
+    (_, counted, count) => `${counted} ${count}`,
+  );
+  const app = new App(made.options);
+  const send = async (body: unknown, query = "", type = "application/json") => {
+    const text = typeof body === "string" ? body : JSON.stringify(body);
+    const request = new Request(`http://test/v1/assess${query}`, {
+      method: "POST",
+      headers: {
+        Authorization: "Bearer good",
+        "Content-Type": type,
+        "Content-Length": String(Buffer.byteLength(text)),
+      },
+      body: text,
+    });
+    const response = await app.handle(request, { requestIP: () => ({ address: "10.0.0.1" }) });
+    if (type === "application/json") await checkResponse("POST", "/v1/assess", response);
+    return response;
+  };
+  const ask = async (body: unknown, query = "") =>
+    (await send(body, query)).json() as Promise<AssessmentAnswer>;
+  return { ...made, rulesets, send, ask };
+}
+
+const SHADOW = `[[rule]]
+name = "tor"
+when = 'ip.is_tor_exit'
+then = "deny"
+mode = "shadow"
+`;
+
+describe("a visitor", () => {
+  test("gets what the reasons say", async () => {
+    const { ask, recorded } = setUp();
+    const answer = await ask({ event: "sign_up", ip: TOR, email: "info@mailinator.com" });
+    expect(answer).toMatchObject({
+      action: "deny",
+      score: 0.97,
+      rule: null,
+      ruleset: 0,
+      degraded: ["network"],
+    });
+    expect(answer.reasons.map(({ code }) => code)).toEqual(["tor_exit", "disposable", "role_account"]);
+    expect(answer.id).toMatch(/^asm_[0-9A-Za-z]{16}$/);
+    expect(recorded).toEqual(["assess 1"]); // one lookup, and not three
+  });
+
+  test("gets what the newest rule says, from the next request on", async () => {
+    const { ask, rulesets } = setUp({ text: SHADOW });
+    const before = await ask({ event: "sign_up", ip: TOR });
+    expect(before).toMatchObject({
+      action: "challenge",
+      ruleset: 7,
+      rule: null,
+      shadow: [{ rule: "tor", action: "deny" }],
+    });
+    rulesets.current = ruleset(8, SHADOW.replace("shadow", "live"));
+    expect(await ask({ event: "sign_up", ip: TOR })).toMatchObject({
+      action: "deny",
+      ruleset: 8,
+      rule: "tor",
+      shadow: [],
+    });
+  });
+
+  test("is not innocent for want of data", async () => {
+    const { ask } = setUp({ missing: ["is_abuser"] });
+    const answer = await ask({ event: "login", ip: "8.8.8.8" });
+    expect(answer).toMatchObject({ action: "challenge", score: 0, degraded: ["is_abuser", "network"] });
+  });
+
+  test("is explained when that is asked for", async () => {
+    const { ask } = setUp({ text: `[facts]\nplan = "text"\n` });
+    const visitor = { event: "login", ip: TOR, email: "a@gmail.com", facts: { plan: "free" } };
+    const plain = await ask(visitor);
+    expect(Object.keys(plain)).not.toContain("facts");
+    const { facts, ip, email } = await ask(visitor, "?include=facts,evidence");
+    expect(facts).toMatchObject({ "facts.plan": "free", "ip.country": "GB", "email.domain": "gmail.com" });
+    expect(ip).toMatchObject({ geolocate: PLACE, reputation: { is_tor_exit: true, evidence: [] } });
+    expect(email).toMatchObject({ valid: true, evidence: [] });
+  });
+});
+
+describe("what is refused, and not charged", () => {
+  const rows: [string, unknown, number, string, RegExp][] = [
+    ["no JSON", "{", 400, "BODY_INVALID", /Send a JSON object/],
+    ["another JSON value", [], 400, "BODY_INVALID", /body/],
+    ["no event", { ip: TOR }, 400, "BODY_INVALID", /^event: is required\.$/],
+    ["nobody", { event: "login" }, 400, "BODY_INVALID", /ip or email is required/],
+    [
+      "a misspelt member",
+      { event: "x", ip: TOR, emial: "" },
+      400,
+      "BODY_INVALID",
+      /"emial", did you mean "email"\?$/,
+    ],
+    ["an address as a name", { event: "x", ip: TOR, "a@b.de": 1 }, 400, "BODY_INVALID", /with an odd name/],
+    [
+      "an undeclared fact",
+      { event: "x", ip: TOR, facts: { a: 1 } },
+      400,
+      "BODY_INVALID",
+      /not declare one "a"/,
+    ],
+    ["no address", { event: "x", ip: "81.2.69" }, 400, "IP_ADDRESS_INVALID", /dotted quad/],
+    ["a private address", { event: "x", ip: "10.0.0.1" }, 400, "IP_ADDRESS_RESERVED", /private address/],
+    ["too much", { event: "x", user_agent: "a".repeat(70_000) }, 413, "CONTENT_TOO_LARGE", /64 KiB/],
+    ["a deep value", `{"event":${"[".repeat(30_000)}`, 400, "BODY_INVALID", /JSON/],
+  ];
+  test.each(rows)("%s", async (_, body, status, code, detail) => {
+    const { send, recorded } = setUp();
+    const response = await send(body);
+    const problem = (await response.json()) as { code: string; detail: string };
+    expect([response.status, problem.code]).toEqual([status, code]);
+    expect(problem.detail).toMatch(detail);
+    expect(recorded).toEqual([]);
+  });
+
+  test("another type of content", async () => {
+    expect((await setUp().send("event=x", "", "application/x-www-form-urlencoded")).status).toBe(415);
+  });
+
+  test("anything while there is no release", async () => {
+    const response = await setUp({ hasRelease: false }).send({ event: "x", ip: TOR });
+    expect(response.status).toBe(503);
+  });
+});
+
+test("many visitors are answered line by line", async () => {
+  const { send, recorded, batched } = setUp();
+  const lines = [{ event: "login", ip: TOR }, "nothing", { event: "login", email: "a@mailinator.com" }];
+  const body = lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n");
+  const response = await send(body, "", "application/x-ndjson");
+  const answers = (await response.text())
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(answers.map(({ action, code }) => action ?? code)).toEqual(["challenge", "BODY_INVALID", "deny"]);
+  expect([recorded, batched]).toEqual([
+    ["assess 1", "assess 1"], // the last line ends with the body, after the lines before it were answered
+    ["assess_batch 1", "assess_batch 1"],
+  ]);
+});
+
+describe("the sandbox", () => {
+  const rows: [string, object, object][] = [
+    ["allows", { ip: "192.0.2.1", email: "jane@example.com" }, { action: "allow" }],
+    ["challenges", { ip: "192.0.2.4" }, { action: "challenge" }],
+    ["denies", { email: "jane@disposable.example" }, { action: "deny" }],
+    ["has every problem", { ip: "203.0.113.14" }, { code: "RATE_LIMITED" }],
+    ["names its own scope", { ip: "203.0.113.8" }, { code: "SCOPE_REQUIRED", detail: /"assess"/ }],
+    ["refuses what is real", { ip: TOR }, { code: "SANDBOX_VALUE_REQUIRED" }],
+  ];
+  test.each(rows)("%s", async (_, visitor, want) => {
+    const { ask } = setUp({ mode: "test", text: SHADOW.replace("shadow", "live") });
+    const { detail, ...members } = want as { detail?: RegExp };
+    const answer = await ask({ event: "sign_up", ...visitor });
+    expect(answer).toMatchObject(members);
+    if (detail !== undefined) expect((answer as unknown as { detail: string }).detail).toMatch(detail);
+    if ("action" in want) expect(answer).toMatchObject({ ruleset: 0, id: "asm_0000000000000000" });
+  });
+});

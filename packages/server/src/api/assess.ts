@@ -1,0 +1,26 @@
+// assess.ts: should this visitor be let in, and why?
+//
+// src  docs/decisions.md
+
+import { type ApiContext, callOf, type Handlings } from "./handler.ts";
+import type { Exchange } from "./request-context.ts";
+import { NO_STORE } from "./responses.ts";
+
+export const ASSESS_HANDLINGS = { assess: { handle: assess } } satisfies Handlings;
+
+async function assess(exchange: Exchange, api: ApiContext): Promise<Response> {
+  const { responses } = api;
+  const call = callOf(exchange, api, "assess");
+  const { answerAssessment } = await import("../assess/answer.ts"); // the first request waits for it, not the start
+  const answer = await answerAssessment({ ...api, assessments: await api.assessments() }, call);
+  if ("code" in answer) return responses.sendProblem(exchange, answer);
+  if ("answer" in answer) {
+    exchange.isLookup = true;
+    return responses.sendJson(exchange, 200, answer.answer);
+  }
+  exchange.values = answer.values;
+  exchange.rate = api.buckets.take(call.key, exchange.now, 0); // what the other visitors left
+  const headers = responses.makeHeaders(exchange, answer.type, NO_STORE);
+  if (answer.isGzip) headers["Content-Encoding"] = "gzip";
+  return new Response(answer.body, { headers });
+}

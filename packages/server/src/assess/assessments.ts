@@ -1,0 +1,147 @@
+// assessments.ts: a visitor, as a caller describes it -> the decision about it, or a problem.
+//
+// in   parsed JSON of any shape; the release, overrides and ruleset that apply
+// out  an Assessment, which the contract describes
+// err  problems as values; none thrown
+// cost three lookups, the parsing of their answers and the ruleset: about as much as the three requests that it replaces
+
+import { type AssessmentAnswer, REPUTATION_FLAGS } from "@inkling/contract";
+import { Answerer, bitsOf, INCLUDE } from "@inkling/engine";
+import {
+  type AssessmentInput,
+  assess,
+  assessmentAnswer,
+  DEFAULT_RULESET,
+  type Facts,
+  lookUpVisitor,
+  parseRuleset,
+  type Ruleset,
+  readAssessmentInput,
+  type VisitorAnswers,
+  type VisitorSubject,
+  visitorFacts,
+} from "@inkling/engine/assess";
+import { type Problem, problem, scopeProblem } from "../http/problems.ts";
+import { randomBase62 } from "../keys/token.ts";
+import { problemOf } from "../lookup/failures.ts";
+import { type Pipeline, type Question, WANTS } from "../lookup/pipeline.ts";
+import { SANDBOX_VERSION, sandboxAddress, sandboxEmail } from "../lookup/sandbox.ts";
+import type { PublishedRuleset } from "../rulesets/record.ts";
+import type { Counts } from "../telemetry/counts.ts";
+
+/** What one assessment saw and decided. */
+export interface Decided {
+  readonly input: AssessmentInput;
+  readonly facts: Facts;
+  readonly ruleset: Ruleset;
+  readonly answer: AssessmentAnswer;
+}
+
+interface AssessmentsOptions {
+  readonly pipeline: Pipeline;
+  readonly counts: Pick<Counts, "countFlags" | "countDisposable">;
+  readonly rulesets: { readonly current: PublishedRuleset };
+  readonly randomBytes: (n: number) => Uint8Array;
+}
+
+const ID_LENGTH = 16;
+/** Lines of a problem's detail. */
+const MAX_LINES = 5;
+/** Of each sandbox answer, so that a client's tests can compare whole answers. */
+const SANDBOX_ID = `asm_${"0".repeat(ID_LENGTH)}`;
+
+const NOT_JSON = problem("BODY_INVALID");
+
+const decoder = new TextDecoder();
+const parse = (bytes: Uint8Array): unknown => JSON.parse(decoder.decode(bytes));
+
+export class Assessments {
+  private readonly options: AssessmentsOptions;
+  private readonly answerer = new Answerer();
+  private published: PublishedRuleset | undefined;
+  private parsed: Ruleset = DEFAULT_RULESET;
+
+  constructor(options: AssessmentsOptions) {
+    this.options = options;
+  }
+
+  /** The ruleset in force. The primary has parsed it before it came here. */
+  get ruleset(): Ruleset {
+    const { current } = this.options.rulesets;
+    if (current !== this.published) {
+      this.parsed = current.number === 0 ? DEFAULT_RULESET : parseRuleset(current.text, current.number);
+      this.published = current;
+    }
+    return this.parsed;
+  }
+
+  /** @param value what a caller sent, parsed from JSON; undefined if it was none */
+  assess(value: unknown, question: Question): Decided | Problem {
+    if (value === undefined) return NOT_JSON;
+    const { ruleset } = this;
+    const input = readAssessmentInput(value, ruleset.schema);
+    if (!("event" in input)) return problem("BODY_INVALID", sentence(input));
+    const subject = this.subjectOf(input, question);
+    if ("code" in subject) return subject;
+    const isExplained = (question.wants & WANTS.evidence) !== 0;
+    const answers = question.isSandbox
+      ? sandboxVisitor(subject, isExplained)
+      : lookUpVisitor(this.answerer, subject, question, isExplained, parse);
+    if ("code" in answers) return answers;
+    if ("reason" in answers) return problemOf(answers);
+    if (!question.isSandbox) this.count(answers);
+    const facts = visitorFacts(input, answers, ruleset.schema, question.now);
+    // The sandbox's answers are fixed: they do not follow what the operator publishes.
+    const decidedBy = question.isSandbox ? DEFAULT_RULESET : ruleset;
+    const decision = assess(facts, decidedBy, answers.degraded);
+    const id = question.isSandbox ? SANDBOX_ID : `asm_${randomBase62(ID_LENGTH, this.options.randomBytes)}`;
+    const version = question.isSandbox ? SANDBOX_VERSION : question.release!.manifest.id; // it was looked up in
+    const answer = assessmentAnswer(id, decision, version, {
+      facts: (question.wants & WANTS.facts) === 0 ? undefined : { values: facts, ruleset },
+      evidence: isExplained ? answers : undefined,
+    });
+    return { input, facts, ruleset: decidedBy, answer };
+  }
+
+  private subjectOf({ ip, email }: AssessmentInput, question: Question): VisitorSubject | Problem {
+    if (ip === undefined) return { address: undefined, email };
+    const subject = this.options.pipeline.readSubject(ip, question);
+    return "code" in subject ? subject : { address: subject.address, email };
+  }
+
+  private count({ reputation, email }: VisitorAnswers): void {
+    const { counts } = this.options;
+    if (reputation !== undefined)
+      counts.countFlags(bitsOf(REPUTATION_FLAGS.filter((flag) => reputation[flag])));
+    if (email?.disposable) counts.countDisposable();
+  }
+}
+
+/** Problems of a body, as one text. */
+function sentence(lines: readonly string[]): string {
+  const shown = lines.slice(0, MAX_LINES).join("; ");
+  const text = lines.length > MAX_LINES ? `${shown}; and ${lines.length - MAX_LINES} more` : shown;
+  return /[.?]$/.test(text) ? text : `${text}.`;
+}
+
+/** The fixed answers about a visitor. */
+function sandboxVisitor({ address, email }: VisitorSubject, withEvidence: boolean): VisitorAnswers | Problem {
+  const include = withEvidence ? INCLUDE.evidence : 0;
+  const place = address && sandboxAddress("geolocate", address, include);
+  const reputation = address && sandboxAddress("reputation", address, include | INCLUDE.network);
+  const verdict = email === undefined ? undefined : sandboxEmail(email, true);
+  for (const found of [place, reputation, verdict]) {
+    if (found === undefined || !("code" in found) || found.code === "IP_ADDRESS_NOT_FOUND") continue;
+    return found.code === "SCOPE_REQUIRED" ? scopeProblem("assess") : found;
+  }
+  const read = <T>(found: Uint8Array | Problem | undefined) =>
+    found instanceof Uint8Array ? (parse(found) as T) : undefined;
+  return {
+    address,
+    place: read(place),
+    reputation: read(reputation),
+    email: read(verdict),
+    degraded: [],
+    hasFeed: () => true,
+  };
+}

@@ -1,0 +1,82 @@
+// What the newest ruleset does in a server while its database is unreachable, and after a newer version published.
+// The suite of Live (release-store/src/live/live.test.ts) holds what every live value promises.
+
+import { expect, test } from "bun:test";
+import { temporaryFolder } from "../../../../test/temporary-folder.ts";
+import { liveRulesets, type RulesetEvent, RulesetRefused } from "./live-rulesets.ts";
+import { NO_RULESET, type PublishedRuleset } from "./record.ts";
+
+const ruleset = (number: number, text: string): PublishedRuleset => ({
+  ...NO_RULESET,
+  number,
+  text,
+  createdAt: 1,
+});
+
+function setUp(dataDir = temporaryFolder()) {
+  const store = { newest: NO_RULESET, isAway: false };
+  const events: RulesetEvent[] = [];
+  const read = <T>(value: T) => (store.isAway ? Promise.reject(new Error("away")) : Promise.resolve(value));
+  const live = liveRulesets({
+    store: {
+      readStamp: () => read(store.newest.number === 0 ? "new" : String(store.newest.number)),
+      newest: () => read(store.newest),
+    },
+    dataDir,
+    refreshMs: 1_000_000,
+    onEvent: (event) => events.push(event),
+  });
+  return { store, events, live, dataDir };
+}
+
+test("none, then the first, then the next one; each is reported once", async () => {
+  const { store, events, live } = setUp();
+  await live.start();
+  expect([live.current.number, events]).toEqual([0, []]);
+  store.newest = ruleset(1, "");
+  await live.refresh();
+  await live.refresh();
+  store.newest = ruleset(2, 'on_missing = "deny"');
+  await live.refresh();
+  expect(live.current.text).toBe('on_missing = "deny"');
+  expect(events).toEqual([
+    { type: "loaded", ruleset: 1, from: "database" },
+    { type: "loaded", ruleset: 2, from: "database" },
+  ]);
+  await live.stop();
+});
+
+test("a ruleset of a newer version is refused, and the one before stays; a rollback ends that", async () => {
+  const { store, events, live } = setUp();
+  store.newest = ruleset(1, "");
+  await live.start();
+  store.newest = ruleset(2, "format = 2");
+  await live.refresh();
+  await live.refresh();
+  expect(live.current.number).toBe(1);
+  expect(live.state.error).toBeInstanceOf(RulesetRefused);
+  expect(events.slice(1)).toEqual([
+    {
+      type: "refused",
+      reason:
+        "ruleset 2 cannot be used by this version of Inkling: line 1: format: this version of Inkling reads format 1 only",
+    },
+  ]);
+  store.newest = ruleset(3, "");
+  await live.refresh();
+  expect([live.current.number, live.state.error]).toEqual([3, undefined]);
+  await live.stop();
+});
+
+test("a start without the database decides by the copy", async () => {
+  const first = setUp();
+  first.store.newest = ruleset(4, 'on_missing = "allow"');
+  await first.live.start();
+  await first.live.stop();
+  const { store, events, live } = setUp(first.dataDir);
+  store.isAway = true;
+  await live.start();
+  expect(live.current).toMatchObject({ number: 4, text: 'on_missing = "allow"' });
+  expect(events).toEqual([{ type: "loaded", ruleset: 4, from: "data folder" }]);
+  await live.stop();
+});

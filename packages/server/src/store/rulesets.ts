@@ -1,0 +1,143 @@
+// rulesets.ts: published rulesets, in a table of the store. Rows are only ever added.
+//
+// err  RulesetConflictError where somebody else published in between: nothing was written; StoreError
+
+import type { SQL } from "bun";
+import type { Actor } from "../keys/actor.ts";
+import { NO_RULESET, NO_RULESET_STAMP, type PublishedRuleset, rulesetJson } from "../rulesets/record.ts";
+import { insertAudit, lockAudit } from "./audit.ts";
+import { StoreError } from "./error.ts";
+import type { Page, PageRequest, Tables } from "./tables.ts";
+
+/** The newest ruleset is not the one that the author has seen. */
+export class RulesetConflictError extends StoreError {
+  constructor(newest: number) {
+    super(
+      "CONFLICT",
+      `ruleset ${newest} was published in the meantime`,
+      "compare the two with `npx @inkling/cli rules diff`, then publish again",
+    );
+    this.name = "RulesetConflictError";
+  }
+}
+
+export interface NewRuleset {
+  /** Parsed before: the store takes any text. */
+  readonly text: string;
+  readonly note: string;
+  /** The newest number that the author has seen; undefined publishes whatever the newest is. */
+  readonly current?: number | undefined;
+  /** The number of the ruleset that this one restores. */
+  readonly restores?: number | undefined;
+}
+
+export class RulesetStore {
+  private readonly tables: Tables;
+
+  constructor(tables: Tables) {
+    this.tables = tables;
+  }
+
+  /** The newest number as text; "new" before the first. Reads one row. */
+  async readStamp(): Promise<string> {
+    const number = await this.tables.read(newestNumber);
+    return number === 0 ? NO_RULESET_STAMP : String(number);
+  }
+
+  /** The newest ruleset; NO_RULESET before the first. */
+  async newest(): Promise<PublishedRuleset> {
+    const rows: RulesetRow[] = await this.tables.read(
+      (sql) => sql`SELECT ${columns(sql)} FROM inkling_rulesets ORDER BY number DESC LIMIT 1`,
+    );
+    return rows[0] === undefined ? NO_RULESET : fromRow(rows[0]);
+  }
+
+  async find(number: number): Promise<PublishedRuleset | undefined> {
+    const rows: RulesetRow[] = await this.tables.read(
+      (sql) => sql`SELECT ${columns(sql)} FROM inkling_rulesets WHERE number = ${number}`,
+    );
+    return rows[0] && fromRow(rows[0]);
+  }
+
+  /** Newest first. A cursor is the number of the last ruleset of the page before. */
+  async list({ limit, cursor }: PageRequest): Promise<Page<PublishedRuleset>> {
+    const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
+    const rows: RulesetRow[] = await this.tables.read(
+      (sql) => sql`SELECT ${columns(sql)} FROM inkling_rulesets WHERE number < ${before}
+        ORDER BY number DESC LIMIT ${limit + 1}`,
+    );
+    const items = rows.slice(0, limit).map(fromRow);
+    const last = items.at(-1);
+    return { items, next: rows.length > limit && last !== undefined ? String(last.number) : undefined };
+  }
+
+  /**
+   * Publishes a text under the next number. A text that equals the newest one is not published again.
+   * @returns the ruleset in force afterwards
+   * @throws RulesetConflictError
+   */
+  publish({ text, note, current, restores }: NewRuleset, by: Actor): Promise<PublishedRuleset> {
+    return this.tables.write(async (tx) => {
+      await lockAudit(tx); // numbers rise one after the other
+      const rows: RulesetRow[] =
+        await tx`SELECT ${columns(tx)} FROM inkling_rulesets ORDER BY number DESC LIMIT 1`;
+      const newest = rows[0] === undefined ? NO_RULESET : fromRow(rows[0]);
+      if (newest.number > 0 && newest.text === text) return newest;
+      if (current !== undefined && current !== newest.number) throw new RulesetConflictError(newest.number);
+      const published: PublishedRuleset = Object.freeze({
+        number: newest.number + 1,
+        text,
+        note,
+        author: by.actor,
+        createdAt: this.tables.now(),
+        restores,
+      });
+      const { number, author, createdAt } = published;
+      await tx`INSERT INTO inkling_rulesets (number, text, note, author, created_at, restores)
+        VALUES (${number}, ${text}, ${note}, ${author}, ${createdAt}, ${restores ?? null})`;
+      const action = restores === undefined ? "ruleset-published" : "ruleset-rolled-back";
+      const before = newest.number === 0 ? undefined : rulesetJson(newest);
+      const entry = {
+        ...by,
+        action,
+        subject: `ruleset ${number}`,
+        before,
+        after: rulesetJson(published),
+      } as const;
+      await insertAudit(tx, [entry], createdAt);
+      await this.tables.notify(tx, "rulesets");
+      return published;
+    }, true);
+  }
+}
+
+interface RulesetRow {
+  readonly number: number | string;
+  readonly text: string;
+  readonly note: string;
+  readonly author: string;
+  readonly created_at: number | string;
+  readonly restores: number | string | null;
+}
+
+const columns = (sql: SQL) => sql.unsafe("number, text, note, author, created_at, restores");
+
+async function newestNumber(sql: SQL): Promise<number> {
+  const rows: { number: number | string | null }[] =
+    await sql`SELECT MAX(number) AS number FROM inkling_rulesets`;
+  return Number(rows[0]?.number ?? 0);
+}
+
+function fromRow({ number, text, note, author, created_at, restores }: RulesetRow): PublishedRuleset {
+  return Object.freeze({
+    number: Number(number),
+    text,
+    note,
+    author,
+    createdAt: Number(created_at),
+    restores: restores === null ? undefined : Number(restores),
+  });
+}
+
+/** A cursor of {@link RulesetStore.list}. */
+export const isRulesetCursor = (text: string) => /^[1-9]\d{0,8}$/.test(text);
