@@ -31,6 +31,8 @@ const ACTIONS: Readonly<Record<AuditEntry["action"], string>> = {
   "settings-changed": "settings changed",
   "database-restored": "database restored",
   "key-adopted": "key adopted from a copy",
+  "ruleset-published": "ruleset published",
+  "ruleset-rolled-back": "ruleset rolled back",
   "override-adopted": "override adopted from a copy",
   "database-confirmed": "database confirmed",
   "change-failed": "change failed",
