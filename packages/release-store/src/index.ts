@@ -12,6 +12,7 @@ export * from "./feeds-report.ts";
 export * from "./file-stamp.ts";
 export * from "./held.ts";
 export * from "./layout.ts";
+export * from "./live/aborted.ts";
 export * from "./live/backoff.ts";
 export * from "./live/live.ts";
 export * from "./live/loaded.ts";
