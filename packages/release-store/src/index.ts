@@ -2,6 +2,7 @@
 // `@inkling/release-store/channel` has the channel: few starts need it.
 
 export * from "./atomic-file.ts";
+export * from "./byte-buffer.ts";
 export * from "./channel/host-report.ts";
 export * from "./channel/location.ts";
 export * from "./channel/report.ts";
