@@ -156,10 +156,6 @@ export type FlagLabel = {
   [L in EvidenceLabel]: (typeof LABELS)[L] extends { readonly sets: ReputationFlag } ? L : never;
 }[EvidenceLabel];
 
-export const FLAG_LABELS = EVIDENCE_LABELS.filter(
-  (label): label is FlagLabel => flagOfLabel(label) !== undefined,
-);
-
 export function isEvidenceLabel(name: string): name is EvidenceLabel {
   return Object.hasOwn(LABELS, name);
 }

@@ -31,7 +31,7 @@ export interface ParameterRow {
   readonly description: string;
 }
 
-export interface AnswerRow {
+interface AnswerRow {
   readonly description: string;
   /** Those marked with "?" are not always there. */
   readonly headers: readonly string[];

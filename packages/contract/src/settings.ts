@@ -41,9 +41,9 @@ export type SettingType = keyof SettingValues | WholeNumber;
  * The processes that read a setting. A primary and its workers are those of `serve` and `up`, which also build. A worker
  * receives only the settings that it reads.
  */
-export type SettingReader = "primary" | "worker" | "builder" | "follower" | "publisher";
+type SettingReader = "primary" | "worker" | "builder" | "follower" | "publisher";
 
-export interface SettingRow {
+interface SettingRow {
   readonly type: SettingType;
   /** As it would stand in inkling.toml. */
   readonly default?: string | number | boolean | readonly string[];

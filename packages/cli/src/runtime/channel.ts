@@ -26,7 +26,7 @@ import { CliError, EXIT } from "../terminal/errors.ts";
 import type { Context } from "./command.ts";
 
 /** An expected failure of a channel for the terminal. */
-export function fromChannel(error: unknown): unknown {
+function fromChannel(error: unknown): unknown {
   if (!(error instanceof ChannelError)) return error;
   const hint =
     error.hint ?? (error.fault === "absent" ? "`npx @inkling/cli channel publish` makes it" : undefined);

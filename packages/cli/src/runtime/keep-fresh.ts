@@ -108,7 +108,7 @@ const MOST_NAMED = 3;
 /** Share of a pause that chance decides: so that many servers do not call one publisher in the same second. */
 const JITTER = 0.1;
 
-export interface FreshEffects {
+interface FreshEffects {
   /** One build of what is due. @throws BuildBusy, BuildInterrupted, CliError */
   readonly build: () => Promise<BuildResult>;
   /** Is a build wanted before its time? */

@@ -22,7 +22,7 @@ export interface LiveSource<T> {
 }
 
 /** How a value came to be in force. */
-export interface Applied<T> {
+interface Applied<T> {
   /** What was in force. */
   readonly before: T;
   readonly from: "source" | "snapshot";

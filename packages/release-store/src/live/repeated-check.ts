@@ -2,7 +2,7 @@
 
 import { aborted } from "./aborted.ts";
 
-export interface RepeatedCheckOptions {
+interface RepeatedCheckOptions {
   /** Never rejects. */
   readonly check: () => Promise<void>;
   /** Milliseconds from the end of one check to the start of the next. */

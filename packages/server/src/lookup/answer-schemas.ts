@@ -5,14 +5,7 @@
 // note The server writes answers as bytes and asks no schema: tests hold each answer to these (test/checked-fetch.ts).
 //      Nothing that runs at the start imports this file for more than its types.
 
-import {
-  ANSWER_MEMBERS,
-  EVIDENCE_ENTRY,
-  type Member,
-  PROBLEM_CODES,
-  type Shape,
-  type ValueOf,
-} from "@inkling/contract";
+import { ANSWER_MEMBERS, type Member, PROBLEM_CODES, type Shape, type ValueOf } from "@inkling/contract";
 import { ANSWERS, feedReport, heldRelease, release } from "@inkling/engine";
 import { channelReport } from "@inkling/release-store";
 import { z } from "zod";
@@ -70,7 +63,6 @@ function memberOf(row: Member): z.ZodType {
   return row.description === undefined ? orNothing : orNothing.meta({ description: row.description });
 }
 
-export const evidenceEntry = schemaOf(EVIDENCE_ENTRY);
 export const geolocation = schemaOf(ANSWER_MEMBERS.geolocate);
 export const reputation = schemaOf(ANSWER_MEMBERS.reputation);
 export const emailVerdict = schemaOf(ANSWER_MEMBERS.email);

@@ -39,7 +39,7 @@ interface SummaryPrefix {
 }
 
 /** Shares are from 0 to 1, of the part that was examined. */
-export interface NetworkSummary {
+interface NetworkSummary {
   /** How much of the network was examined: 1, or less where it has too many prefixes. */
   readonly examined: number;
   readonly reserved: number;
