@@ -31,7 +31,7 @@ export interface ParameterRow {
   readonly description: string;
 }
 
-interface AnswerRow {
+export interface AnswerRow {
   readonly description: string;
   /** Those marked with "?" are not always there. */
   readonly headers: readonly string[];
