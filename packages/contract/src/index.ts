@@ -24,3 +24,4 @@ export * from "./problems.ts";
 export * from "./sandbox.ts";
 export * from "./settings.ts";
 export * from "./shapes.ts";
+export * from "./tables.ts";

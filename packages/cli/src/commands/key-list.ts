@@ -1,5 +1,6 @@
 // key-list.ts: `inkling keys list`.
 
+import { recordOf } from "@inkling/contract";
 import { formatPrefix } from "@inkling/engine";
 import {
   dayOf,
@@ -99,10 +100,7 @@ async function keysWithUsage(store: Store, copied: readonly Key[], now: number):
   ]);
   return [...keys, ...copied].map((key) => {
     const counts = usage.get(key.id);
-    const today = Object.fromEntries(SCOPES.map((scope) => [scope, counts?.[scope] ?? 0])) as Record<
-      Scope,
-      number
-    >;
+    const today = recordOf(SCOPES, (scope) => counts?.[scope] ?? 0);
     return { key, today, lastDay: lastDays.get(key.id) };
   });
 }

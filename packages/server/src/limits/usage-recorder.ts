@@ -9,6 +9,7 @@
 // store has confirmed it, and the store knows the number of the last batch that it counted (UsageTables.add): so it counts
 // once. A process that is killed loses what was counted since the last flush, less than a second.
 
+import { recordOf } from "@inkling/contract";
 import { backoffMs, messageOf, RepeatedCheck } from "@inkling/release-store";
 import { DAY_MS, dayOf } from "../keys/day.ts";
 import { COUNTED, type Counted, type EpochMs, type KeyId, SCOPES } from "../keys/key.ts";
@@ -61,7 +62,7 @@ export interface UsageState {
 
 /** One key on one day. */
 class Tally {
-  readonly counts = Object.fromEntries(COUNTED.map((counted) => [counted, 0])) as Record<Counted, number>;
+  readonly counts = recordOf(COUNTED, () => 0);
   /** Sent, and not yet confirmed. */
   sending = 0;
   /** Confirmed by the store. */

@@ -8,6 +8,7 @@
 // Reserved are networks of special use, and IPv6 networks whose addresses are answered as the IPv4 address inside.
 
 import type { Geolocation } from "@inkling/contract";
+import { recordOf } from "@inkling/contract";
 import {
   ADDRESS_FLAGS,
   type AddressFlag,
@@ -110,9 +111,7 @@ export function summarizeNetwork(network: Prefix, source: AnswerSource, most: nu
     examined: Math.min(1, examined),
     reserved: part(reserved),
     flagged: part(anyFlag),
-    flags: Object.fromEntries(
-      ADDRESS_FLAGS.map((flag, i) => [flag, part(flags[i]!)]),
-    ) as NetworkSummary["flags"],
+    flags: recordOf(ADDRESS_FLAGS, (_, i) => part(flags[i]!)),
     countries: Array.from(countries, ([iso_code, share]) => ({ iso_code, share: part(share) }))
       .sort((a, b) => b.share - a.share)
       .slice(0, MOST_COUNTRIES),
