@@ -14,7 +14,7 @@ import type { NetworkWalk } from "../geo/place-list.ts";
 import type { AsnNetworks } from "../parse/asn.ts";
 import { dataTable, once } from "../place/data-table.ts";
 
-export interface KindRule {
+interface KindRule {
   readonly kind: NetworkKind;
   /** As in the table: `asn 16509`, `word universit*`. */
   readonly rule: string;

@@ -114,7 +114,7 @@ function neverListed(host: string, registrableStart: number): Uint8Array | undef
 }
 
 /** The last `labels` labels of the host; undefined for {@link SPAN_NONE}. */
-export function parentOf(host: string, labels: number): string | undefined {
+function parentOf(host: string, labels: number): string | undefined {
   if (labels === SPAN_NONE) return undefined;
   let at = host.length;
   for (let i = 0; i < labels && at > 0; i++) at = host.lastIndexOf(".", at - 1);

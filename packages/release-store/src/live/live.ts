@@ -6,6 +6,7 @@
 // err  none: a source that fails leaves the value in force, and is asked less often; a value that `apply` throws for is not
 //      in force, and is loaded again with the next check
 
+import { aborted } from "./aborted.ts";
 import { backoffMs } from "./backoff.ts";
 import type { Loaded } from "./loaded.ts";
 import { RepeatedCheck } from "./repeated-check.ts";
@@ -21,7 +22,7 @@ export interface LiveSource<T> {
 }
 
 /** How a value came to be in force. */
-export interface Applied<T> {
+interface Applied<T> {
   /** What was in force. */
   readonly before: T;
   readonly from: "source" | "snapshot";
@@ -120,6 +121,14 @@ export class Live<T> {
   /** Hands what is in force to `apply` again, because something else that it depends on has changed. */
   async applyAgain(): Promise<void> {
     if (this.inForce !== undefined) await this.apply(this.inForce, this.from!, 0);
+  }
+
+  /** As {@link start}, until `signal` is aborted. */
+  async runUntil(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    await this.start();
+    await aborted(signal);
+    await this.stop();
   }
 
   /** Stops checking; the value stays in force. */

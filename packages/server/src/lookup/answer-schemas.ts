@@ -9,7 +9,6 @@ import {
   ANSWER_MEMBERS,
   ASSESSMENT,
   ASSESSMENT_INPUT,
-  EVIDENCE_ENTRY,
   type Member,
   PROBLEM_CODES,
   type Shape,
@@ -72,7 +71,6 @@ function memberOf(row: Member): z.ZodType {
   return row.description === undefined ? orNothing : orNothing.meta({ description: row.description });
 }
 
-export const evidenceEntry = schemaOf(EVIDENCE_ENTRY);
 export const geolocation = schemaOf(ANSWER_MEMBERS.geolocate);
 export const reputation = schemaOf(ANSWER_MEMBERS.reputation);
 export const emailVerdict = schemaOf(ANSWER_MEMBERS.email);
