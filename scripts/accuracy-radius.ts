@@ -236,7 +236,8 @@ function radii(half?: 0 | 1): Map<string, number | undefined> {
     const [area, level, density, kind] = key.split("\t") as Key;
     const km = kilometres(lists);
     const isAtTheMiddle = density === "operator" || kind === "hosting";
-    const radius = radiusStep(isAtTheMiddle ? Math.max(km, LEAST_AT_THE_MIDDLE) : km);
+    const step = radiusStep(isAtTheMiddle ? Math.max(km, LEAST_AT_THE_MIDDLE) : km);
+    const radius = step ?? (kind ? RADIUS_STEPS.at(-1) : undefined);
     const ofAll = kind && area !== WORLD ? rows.get(rowKey(area, level, density)) : undefined;
     rows.set(key, Math.abs(stepOf(ofAll) - stepOf(radius)) <= 1 ? ofAll : radius);
   }
@@ -346,7 +347,7 @@ function head(): string {
 # Samples   ${DRAWN} public IPv4 addresses, each as likely as any other, and ${DRAWN} IPv4 and IPv6 addresses, each
 #           network of DB-IP as likely as any other; of both, what both databases know.
 # Radius    the ${100 * CONFIDENCE}th percentile of the distances, of both samples as if they were of one size, rounded to
-#           a step (accuracy.ts); empty when it is more than ${RADIUS_STEPS.at(-1)} km. A sample with fewer than ${LEAST_SAMPLE}
+#           a step (accuracy.ts); empty, for a kind ${RADIUS_STEPS.at(-1)}, when it is more than ${RADIUS_STEPS.at(-1)} km. A sample with fewer than ${LEAST_SAMPLE}
 #           distances does not count; a country without a row has its continent's, that without one the world's.
 # Kind      of network, by its system's name (network-kinds.csv); hosting has at least ${LEAST_AT_THE_MIDDLE} km; a country without a
 #           row of a kind has the world's, that without one its own of the density; a row that says what the world's says

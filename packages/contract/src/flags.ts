@@ -132,6 +132,7 @@ const LABELS = {
   role_account: { meaning: "read by a role, not a person ([email.md](email.md#labels))" },
   alias: { meaning: "has a tag" },
   mistyped: { meaning: "close to a popular domain, named in `did_you_mean`" },
+  confusable: { meaning: "letters of another script look like the domain in `did_you_mean`" },
   public_suffix: { meaning: "public suffix: no list is consulted" },
   location: { meaning: "geolocate: source of the location" },
   anycast: { meaning: "geolocate: one address in many places; the country is that of registration" },

@@ -28,7 +28,7 @@ export const FEED_SETS: Readonly<
     deciding: REPUTATION_FLAGS,
     other: ["hosting", "relay", "guard", "network"],
   },
-  email: { deciding: ["disposable"], other: ["free", "relay", "popular", "shared"] },
+  email: { deciding: ["disposable"], other: ["free", "relay", "popular", "shared", "copied"] },
   network: { deciding: ["network"], other: ["hosting", "relay", "guard", "kind"] },
 };
 
