@@ -2,6 +2,7 @@
 // the API needs of the server around it.
 
 import type { IpAddress, LoadedRelease, Mode, Overrides, Prefix } from "@inkling/engine";
+import type { VisitorCounts } from "../assess/visitor-counts.ts";
 import type { BatchMemory } from "../batch/memory.ts";
 import { callerAddress, proxyAddress, visitorAddress } from "../http/client-address.ts";
 import type { Key } from "../keys/key.ts";
@@ -44,6 +45,7 @@ export interface AppOptions extends StatusSource {
   readonly usage: UsageCounter;
   readonly overrides: { readonly current: Overrides };
   readonly rulesets: { readonly current: PublishedRuleset };
+  readonly visits: Pick<VisitorCounts, "add">;
   readonly checks: Pick<EmailChecks, "checkMx">;
   readonly trustedProxies: readonly Prefix[];
   readonly counts: Counts;

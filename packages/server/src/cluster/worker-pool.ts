@@ -63,6 +63,7 @@ interface WorkerPoolParts {
 export class WorkerPool implements Serving {
   counts = new Counts();
   private restarts = 0;
+  private readonly visitorKey = crypto.getRandomValues(new Uint8Array(32));
   private options: ServerOptions;
   private readonly parts: WorkerPoolParts;
   private readonly members: readonly Member[];
@@ -220,6 +221,7 @@ export class WorkerPool implements Serving {
       version,
       slot,
       layout: LAYOUT,
+      visitorKey: this.visitorKey,
       base: memory.base,
       clockAheadMs: this.services?.clock.aheadMs ?? 0,
       cells: memory.kind,
