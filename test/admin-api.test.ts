@@ -48,7 +48,7 @@ beforeAll(async () => {
     workerEnvironment: { TZ: "Asia/Tokyo", BUN_OPTIONS: `--preload=${preload}` },
     logLevel: "info",
     writeLog: (text) => lines.push(...text.split("\n").filter(Boolean)),
-    actions: async () => dataActions(updates),
+    actions: async () => dataActions(updates, { current: { feed: [], dataDir: "" } }),
   });
   const { releases } = (await send("GET", "data/releases")).document;
   names.push(...releases.map(({ name }: { name: string }) => name));

@@ -219,6 +219,26 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
       { action: "feed-disabled", subject: FEED, before: { on: true }, after: here({ on: false }) },
     ],
   ],
+  "feeds add": [
+    async (host) => {
+      writeFileSync(host.path("office.txt"), "91.9.0.0/24\n");
+      const row = { id: "office", form: "networks", claims: "vpn", file: host.path("office.txt") };
+      return [
+        ["feeds", "add", "office", "--form", "networks", "--claims", "vpn", "--file", row.file],
+        { action: "feed-added", subject: "office", before: null, after: here(row) },
+      ];
+    },
+  ],
+  "feeds remove": [
+    async (host) => {
+      const row = { id: "office", form: "networks", claims: "vpn", file: host.path("office.txt") };
+      writeFileSync(host.path("feeds.json"), JSON.stringify({ added: [row] }));
+      return [
+        ["feeds", "remove", "office"],
+        { action: "feed-removed", subject: "office", before: row, after: here({}) },
+      ];
+    },
+  ],
   "data update": [
     async (host) => [
       ["data", "update", "--mirror", host.mirror()],
@@ -400,6 +420,7 @@ const READS = [
   ...["clickhouse", "csv", "haproxy", "ipset", "mmdb", "nftables", "nginx", "parquet"].map(
     (format) => `export ${format}`,
   ),
+  "feeds check",
   "feeds export-mirror",
   "feeds list",
   "grep",

@@ -30,6 +30,8 @@ export const AUDIT_ACTIONS = [
   "data-accepted",
   "feed-enabled",
   "feed-disabled",
+  "feed-added",
+  "feed-removed",
   "settings-changed",
   "channel-published",
   "channel-promoted",

@@ -22,8 +22,8 @@ export interface Context {
 /** Gives a command the flags of the settings it uses, and --config. */
 export function withSettings(command: Command, names: readonly SettingName[]): Command {
   for (const name of names) {
-    const { type, help, default: standard = "", unset, secret } = settingRow(name);
-    if (secret) continue;
+    const { type, help, default: standard = "", unset, secret, fileOnly } = settingRow(name);
+    if (secret || fileOnly) continue;
     const { placeholder } = typeOf(type);
     const value = placeholder === undefined ? "" : ` <${placeholder}>`;
     const option = new Option(`${flagName(name)}${value}`, help);

@@ -11,7 +11,9 @@
 
 import { constants, setPriority } from "node:os";
 import { join } from "node:path";
+import type { Feed } from "@inkling/compiler/feed";
 import { FEEDS } from "@inkling/compiler/feeds";
+import type { Settings } from "@inkling/contract";
 import { DATA_FOLDER, fileStamp, messageOf } from "@inkling/release-store";
 import type { DataActions, FeedFacts, RunningServer, UpdateState } from "@inkling/server";
 import { CliError } from "../terminal/errors.ts";
@@ -25,15 +27,27 @@ import {
   runBuild,
   writeLastBuild,
 } from "./build.ts";
+import { allFeeds } from "./feeds.ts";
 import type { LiveSettings } from "./live-settings.ts";
 
-const FACTS: readonly FeedFacts[] = FEEDS.map(({ id, title, homepage, cadenceHours, age }) => ({
-  id,
-  title,
-  homepage,
-  cadence_hours: cadenceHours,
-  stale_hours: age.staleHours,
-}));
+const factsOf = (feeds: readonly Feed[]): readonly FeedFacts[] =>
+  feeds.map(({ id, title, homepage, cadenceHours, age }) => ({
+    id,
+    title,
+    homepage,
+    cadence_hours: cadenceHours,
+    stale_hours: age.staleHours,
+  }));
+
+/** The built-in ones only where the others cannot be read: the build says why. */
+function knownFeeds(settings: Pick<Settings, "feed" | "dataDir">): readonly Feed[] {
+  try {
+    return allFeeds(settings);
+  } catch (error) {
+    if (error instanceof CliError) return FEEDS;
+    throw error;
+  }
+}
 
 /** The state of building, and requests for it: between the admin API and what keeps the data fresh. */
 export class Updates {
@@ -87,9 +101,14 @@ export class Updates {
 
 const now = () => new Date().toISOString();
 
-export function dataActions(updates: Updates): DataActions {
+export function dataActions(
+  updates: Updates,
+  live: { readonly current: Pick<Settings, "feed" | "dataDir"> },
+): DataActions {
   return {
-    feeds: FACTS,
+    get feeds() {
+      return factsOf(knownFeeds(live.current));
+    },
     update: () => updates.state,
     isRequested: () => updates.isUnderWay,
     updateNow: () => updates.request(),
@@ -227,9 +246,11 @@ export function keepSettingsFresh(
   const { dataDir } = live.current;
   const choice = join(dataDir, DATA_FOLDER.feedChoice);
   let built = fileStamp(choice);
+  let ownFeeds = live.current.feed;
   const build = () => updates.run(buildOnce);
   const buildOnce = async (isWanted: boolean) => {
     built = fileStamp(choice);
+    ownFeeds = live.current.feed;
     const result = await runBuild(buildOrder(live.current, { fetch: true, onlyDue: !isWanted }), {
       signal,
       onStart: (pid) => setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL),
@@ -238,12 +259,12 @@ export function keepSettingsFresh(
     writeLastBuild(dataDir, result, new Date());
     return result;
   };
-  const sleep = (ms: number) =>
-    sleepUntil(() => updates.isRequested || fileStamp(choice) !== built, LOOK_MS, ms, signal);
+  const isChanged = () => fileStamp(choice) !== built || live.current.feed !== ownFeeds;
+  const sleep = (ms: number) => sleepUntil(() => updates.isRequested || isChanged(), LOOK_MS, ms, signal);
   return keepFresh({ build, now: Date.now, chance: Math.random, sleep, log }, signal, firstMs);
 }
 
-/** A feed that is turned on or off is a reason to build at once; to look for that costs 3 to 8 µs. */
+/** A feed that is turned on or off, added or removed is a reason to build at once; to look for that costs 3 to 8 µs. */
 const LOOK_MS = 2_000;
 
 /**
