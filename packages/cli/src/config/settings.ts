@@ -258,7 +258,7 @@ function readSettingsFile(
 /** Misspelt variables would otherwise change nothing, silently. Others may own a prefix, so this only warns. */
 function unknownVariables(env: Environment): string[] {
   const names = SETTING_NAMES.filter((name) => !settingRow(name).fileOnly);
-  const known = names.map(variableName);
+  const known = names.filter((name) => !settingRow(name).named).map(variableName);
   const starts = names.filter((name) => settingRow(name).named).map((name) => `${variableName(name)}_`);
   const isNamed = (variable: string) => starts.some((start) => variable.startsWith(start));
   return Object.keys(env)

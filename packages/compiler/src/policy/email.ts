@@ -65,8 +65,9 @@ export function judgeDomains(claims: readonly DomainClaims[]): DomainVerdicts {
   const doubted = new Map<string, readonly Doubt[]>();
   const undecided = new Set<string>();
   const byName = new Set<string>();
+  // A short list of the operator's own could not confirm what a collection has.
   const needsConfirmation = isConfirmed(
-    lists.filter(({ feed, weight }) => weightOf(feed, weight) < OWN_OBSERVATION),
+    lists.filter(({ feed, weight }) => weight === undefined && weightOf(feed) < OWN_OBSERVATION),
   );
   for (const domain of byDepth(listed)) {
     const cut = cutSuffix(domain);
