@@ -29,6 +29,18 @@ afterAll(closeAdminServers);
 const ADA = { actor: "ada", way: "cli" } as const;
 const FLAG = { flag: "is_tor_exit", verdict: false, note: "our office" } as const;
 const FEED = "disposable-email-domains";
+const FACTS = {
+  id: FEED,
+  title: FEED,
+  homepage: "https://lists.example",
+  cadence_hours: 24,
+  stale_hours: 48,
+  sets: "disposable",
+  licence: "CC0-1.0",
+  on: true,
+  own: false,
+  needs_agreement: false,
+};
 
 /** What an entry says beside who, when and by which way. */
 interface Expected {
@@ -600,6 +612,11 @@ describe("the admin API", () => {
   };
 
   const CHANGES: Readonly<Partial<Record<AdminOperationId, Prepare>>> = {
+    choose_feed: async () => [
+      "data/feeds",
+      { id: FACTS.id, on: false },
+      { action: "feed-disabled", subject: FACTS.id, before: { on: true }, after: here({ on: false }) },
+    ],
     update_now: async ({ host }) => {
       const current = currentName(host.dataDir);
       const after = here({ requested: "all feeds" });
@@ -731,7 +748,8 @@ describe("the admin API", () => {
           verify: async () => ({}) as never,
         },
         actions: {
-          feeds: [],
+          feeds: [FACTS],
+          chooseFeed: () => {},
           update: () => ({ running: false, asked: isRequested, last: null }),
           isRequested: () => isRequested,
           updateNow: () => {

@@ -137,7 +137,16 @@ const ROWS = {
     path: `${ADMIN_PATH}data/feeds`,
     tag: "Data",
     summary: "Every feed, and its entries over the releases",
-    docs: "every feed: state, age, cadence, licence, last error, entries in each kept release",
+    docs: "every feed: state, age, cadence, licence, last error, entries in each kept release; `unused`: the feeds that are not in the release",
+  },
+  choose_feed: {
+    method: "POST",
+    path: `${ADMIN_PATH}data/feeds`,
+    tag: "Data",
+    summary: "Turn a feed on or off",
+    problems: ["ACTION_REFUSED"],
+    audits: ["feed-enabled", "feed-disabled"],
+    docs: 'turns a feed on or off: `{"id":"ipsum-3","on":false}`; a build follows within seconds. A feed whose terms need your agreement is turned on by `inkling feeds enable` only',
   },
   list_releases: {
     method: "GET",

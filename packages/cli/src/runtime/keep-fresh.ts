@@ -12,7 +12,8 @@
 import { constants, setPriority } from "node:os";
 import { join } from "node:path";
 import type { Feed } from "@inkling/compiler/feed";
-import { FEEDS } from "@inkling/compiler/feeds";
+import { choose, type FeedChoice, isChosen, writeFeedChoice } from "@inkling/compiler/feed-choice";
+import { asksForAgreement, FEEDS } from "@inkling/compiler/feeds";
 import type { Settings } from "@inkling/contract";
 import { DATA_FOLDER, fileStamp, messageOf } from "@inkling/release-store";
 import type { DataActions, FeedFacts, RunningServer, UpdateState } from "@inkling/server";
@@ -27,27 +28,34 @@ import {
   runBuild,
   writeLastBuild,
 } from "./build.ts";
-import { allFeeds } from "./feeds.ts";
+import { allFeeds, choiceOf } from "./feeds.ts";
 import type { LiveSettings } from "./live-settings.ts";
 
-const factsOf = (feeds: readonly Feed[]): readonly FeedFacts[] =>
-  feeds.map(({ id, title, homepage, cadenceHours, age }) => ({
-    id,
-    title,
-    homepage,
-    cadence_hours: cadenceHours,
-    stale_hours: age.staleHours,
-  }));
-
-/** The built-in ones only where the others cannot be read: the build says why. */
-function knownFeeds(settings: Pick<Settings, "feed" | "dataDir">): readonly Feed[] {
+/** The built-in ones only where the choice or the others cannot be read: the build says why. */
+function factsOf(settings: FeedSettings): readonly FeedFacts[] {
   try {
-    return allFeeds(settings);
+    return facts(allFeeds(settings), choiceOf(settings.dataDir));
   } catch (error) {
-    if (error instanceof CliError) return FEEDS;
+    if (error instanceof CliError) return facts(FEEDS, { enabled: [], disabled: [] });
     throw error;
   }
 }
+
+const facts = (feeds: readonly Feed[], choice: FeedChoice): readonly FeedFacts[] =>
+  feeds.map((feed) => ({
+    id: feed.id,
+    title: feed.title,
+    homepage: feed.homepage,
+    cadence_hours: feed.cadenceHours,
+    stale_hours: feed.age.staleHours,
+    sets: feed.sets,
+    licence: feed.licence,
+    on: isChosen(feed, choice),
+    own: feed.definition !== undefined,
+    needs_agreement: asksForAgreement(feed),
+  }));
+
+type FeedSettings = Pick<Settings, "feed" | "dataDir">;
 
 /** The state of building, and requests for it: between the admin API and what keeps the data fresh. */
 export class Updates {
@@ -101,13 +109,15 @@ export class Updates {
 
 const now = () => new Date().toISOString();
 
-export function dataActions(
-  updates: Updates,
-  live: { readonly current: Pick<Settings, "feed" | "dataDir"> },
-): DataActions {
+export function dataActions(updates: Updates, live: { readonly current: FeedSettings }): DataActions {
   return {
     get feeds() {
-      return factsOf(knownFeeds(live.current));
+      return factsOf(live.current);
+    },
+    chooseFeed(id, on) {
+      const { dataDir } = live.current;
+      const feed = allFeeds(live.current).find((one) => one.id === id);
+      if (feed !== undefined) writeFeedChoice(dataDir, choose(choiceOf(dataDir), feed, on));
     },
     update: () => updates.state,
     isRequested: () => updates.isUnderWay,
