@@ -116,7 +116,7 @@ describe("what is refused, and changes nothing", () => {
       "the id of a built-in feed",
       `add ipsum-3 ${network} --file x`,
       2,
-      /feed "ipsum-3": another feed has this id/,
+      /feed "ipsum-3": id must be one that no other feed has/,
     ],
     [
       "a copied feed that there is none of",
@@ -148,6 +148,12 @@ describe("what is refused, and changes nothing", () => {
       1,
       /mine stands in .*inkling\.toml\nhint: remove its \[\[feed\]\] there/,
     ],
+    [
+      "to read what has a budget",
+      "check abuseipdb",
+      1,
+      /abuseipdb is not read beside builds: .* 5 downloads a day/,
+    ],
     ["to remove what is not there", "remove nonsense", 2, /there is no feed "nonsense"/],
   ])("%s", async (_name, line, code, err) => {
     const { cwd, inkling, choice } = host(
@@ -160,6 +166,20 @@ describe("what is refused, and changes nothing", () => {
     expect(ran.code).toBe(code);
     expect(choice()).toEqual(before);
   });
+});
+
+test.each([
+  ["ipsum-3", "", /^ {2}line 2 of .*inkling\.toml: feed "ipsum-3": id must be one that no other feed has$/m],
+  [
+    "mine",
+    'copies = ["ipsum-3", "nope"]\n',
+    /^ {2}line 6 of .*: feed "mine": copies must be .*: "nope" is none$/m,
+  ],
+])("a [[feed]] %s that does not fit the other feeds: the line, with each command", async (id, more, err) => {
+  const { inkling } = host(`[[feed]]\nid = "${id}"\nform = "networks"\nclaims = "vpn"\nfile = "x"\n${more}`);
+  const ran = await inkling("data status");
+  expect(ran.err).toMatch(err);
+  expect(ran.code).toBe(2);
 });
 
 test("check reads a feed and changes nothing; --no-check adds one that is not there yet", async () => {

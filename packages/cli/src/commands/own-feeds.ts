@@ -162,7 +162,13 @@ function addCheck(feeds: Command, context: Context): void {
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling feeds check office-vpn");
   addAction(command, context, READ_SETTINGS, async ({ settings }, id: string) => {
-    const report = await checked(feedOf(settings, id), settings);
+    const feed = feedOf(settings, id);
+    if (feed.budgetPerDay !== undefined)
+      throw new CliError(
+        `${id} is not read beside builds: its publisher allows ${feed.budgetPerDay} downloads a day`,
+        "`npx @inkling/cli data update` reads it, and counts the download",
+      );
+    const report = await checked(feed, settings);
     return { json: report, text: () => reportText(report) };
   });
 }

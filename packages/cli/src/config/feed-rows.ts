@@ -19,7 +19,7 @@ export function feedProblems(
 }
 
 /** The line of a member of the table [[feed]] that is the `index`th; of the table where it has none. */
-function lineOf(text: string, index: number | undefined, member: string | undefined): number {
+export function lineOf(text: string, index: number | undefined, member: string | undefined): number {
   const lines = text.split("\n");
   const tables = lines.flatMap((line, at) => (/^\s*\[\[\s*"?feed"?\s*\]\]/.test(line) ? at : []));
   const inline = lines.findIndex((line) => /^\s*"?feed"?\s*=/.test(line));

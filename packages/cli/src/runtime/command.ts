@@ -91,7 +91,9 @@ export function addAction<Args extends (string | undefined)[]>(
   withSettings(command, names).action(async (...given: unknown[]) => {
     const flags = given.at(-2) as Flags; // commander gives the arguments, the flags and the command
     const read = () => settingsFor(context, flags, names, defaults);
-    const result = await run({ ...read(), flags, read }, ...(given.slice(0, -2) as Args));
+    const loaded = read();
+    if (loaded.settings.feed.length > 0) (await import("./feeds.ts")).checkOwnFeeds(loaded);
+    const result = await run({ ...loaded, flags, read }, ...(given.slice(0, -2) as Args));
     if (result) printResult(context, flags, result);
   });
 }

@@ -1,11 +1,14 @@
 // feeds.ts: every feed that there is under these settings, and the credentials that are set.
 
+import { readFileSync } from "node:fs";
 import { CREDENTIALS, type Feed } from "@inkling/compiler/feed";
 import { type FeedChoice, FeedChoiceError, readFeedChoice } from "@inkling/compiler/feed-choice";
 import { credentialOf, feedTable, OwnFeedError } from "@inkling/compiler/feed-table";
-import type { Settings } from "@inkling/contract";
+import type { OwnFeed, Settings } from "@inkling/contract";
 import { nearest } from "@inkling/engine";
-import { CliError, EXIT } from "../terminal/errors.ts";
+import { lineOf } from "../config/feed-rows.ts";
+import type { LoadedSettings } from "../config/settings.ts";
+import { CliError, EXIT, SettingsError } from "../terminal/errors.ts";
 
 /** @throws CliError when it cannot be read */
 export function choiceOf(dataDir: string): FeedChoice {
@@ -30,7 +33,32 @@ export function allFeeds({ feed, dataDir }: Pick<Settings, "feed" | "dataDir">):
   }
 }
 
-export const OWN_FEED_HINT = "correct its [[feed]] in inkling.toml, or `npx @inkling/cli feeds remove ID`";
+/** What rows of inkling.toml and the other feeds break together. @throws SettingsError with the line */
+export function checkOwnFeeds({ settings, file }: Pick<LoadedSettings, "settings" | "file">): void {
+  const { feed, dataDir } = settings;
+  if (feed.length === 0 || file === undefined) return;
+  try {
+    feedTable([...feed, ...addedIn(dataDir)]);
+  } catch (error) {
+    if (!(error instanceof OwnFeedError)) throw error;
+    const index = feed.indexOf(error.row);
+    if (index < 0) return; // `feeds remove` has to run; a build names it
+    const line = lineOf(readFileSync(file, "utf8"), index, error.member);
+    throw new SettingsError([`line ${line} of ${file}: ${error.message}`]);
+  }
+}
+
+/** None where the choice cannot be read, which each command that needs it says. */
+function addedIn(dataDir: string): readonly OwnFeed[] {
+  try {
+    return choiceOf(dataDir).added ?? [];
+  } catch (error) {
+    if (error instanceof CliError) return [];
+    throw error;
+  }
+}
+
+const OWN_FEED_HINT = "correct its [[feed]] in inkling.toml, or `npx @inkling/cli feeds remove ID`";
 
 /** @throws CliError when there is no such feed, with the nearest that there is */
 export function feedOf(settings: Settings, id: string): Feed {

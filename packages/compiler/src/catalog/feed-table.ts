@@ -17,31 +17,44 @@ import { MAX_OWN_FEEDS } from "./own-feed.ts";
 
 export class OwnFeedError extends Error {
   override readonly name = "OwnFeedError";
+  /** The row at fault, and its member. */
+  readonly row: OwnFeed;
+  readonly member: keyof OwnFeed;
+  constructor(row: OwnFeed, member: keyof OwnFeed, problem: string) {
+    super(`feed "${row.id}": ${member} ${problem}`);
+    this.row = row;
+    this.member = member;
+  }
 }
 
 /** Feeds that evidence names and that are no lists, and what `--accept` takes. */
-const RESERVED = ["inkling", "special-use", "override", "release", "report"];
+const RESERVED = ["inkling", "special-use", "public-suffix-list", "override", "release", "report"];
 
 /** @throws OwnFeedError */
 export function feedTable(own: readonly OwnFeed[], builtIn: readonly Feed[] = FEEDS): readonly Feed[] {
   if (own.length === 0) return builtIn;
   if (own.length > MAX_OWN_FEEDS)
-    throw new OwnFeedError(`there are ${own.length} feeds of your own, at most ${MAX_OWN_FEEDS} are allowed`);
+    throw new OwnFeedError(
+      own[MAX_OWN_FEEDS]!,
+      "id",
+      `is one more than the ${MAX_OWN_FEEDS} that are allowed`,
+    );
   const ids = new Set([...FEEDS.map(({ id }) => id), ...RESERVED]);
-  for (const { id } of own) {
-    if (ids.has(id)) throw new OwnFeedError(`feed "${id}": another feed has this id; choose another one`);
-    ids.add(id);
+  for (const row of own) {
+    if (ids.has(row.id)) throw new OwnFeedError(row, "id", "must be one that no other feed has");
+    ids.add(row.id);
   }
   const lineages = new Map<string, readonly string[]>([
     ...FEEDS.map(({ id, lineage = [] }) => [id, lineage] as const),
     ...own.map(({ id, copies = [] }) => [id, copies] as const),
   ]);
-  for (const { id, copies = [] } of own) {
+  for (const row of own) {
+    const { id, copies = [] } = row;
     const unknown = copies.find((copied) => copied === id || !lineages.has(copied));
     if (unknown === undefined) continue;
     const near = nearest(unknown, [...lineages.keys()]);
     const hint = near === undefined || near === id ? "" : `; did you mean ${near}?`;
-    throw new OwnFeedError(`feed "${id}": copies must be ids of other feeds: "${unknown}" is none${hint}`);
+    throw new OwnFeedError(row, "copies", `must be ids of other feeds: "${unknown}" is none${hint}`);
   }
   return [...builtIn, ...own.map((row) => feedOf(row, originsOf(row.id, lineages)))];
 }
