@@ -258,9 +258,9 @@ describe("output for programs", () => {
   });
 
   test("config --json: values, origins, secrets masked", async () => {
-    const extra = { INKLING_PORT: "9000", INKLING_DATABASE_URL: "postgres://u:secret@h/d" };
+    const extra = { INKLING_PORT: "9000", INKLING_DATABASE_URL: "postgres://u:hush@h/d" };
     const { out, code } = await inkling(["config", "--json", "--rate", "5"], extra);
-    expect(out).not.toContain("secret");
+    expect(out).not.toContain("hush");
     const { settings } = JSON.parse(out);
     expect(settings.port).toEqual({ value: 9000, from: "environment", variable: "INKLING_PORT" });
     expect(settings.rate).toEqual({ value: 5, from: "flag", variable: "INKLING_RATE" });

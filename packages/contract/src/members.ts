@@ -45,7 +45,7 @@ export const EVIDENCE_ENTRY = {
     feed: {
       type: "text",
       description: "A feed of /v1/status; `override`, `inkling` and a few more are no feeds",
-      docs: "[feed](feeds.md) id, or `special-use`, `public-suffix-list`, `override`, `inkling`",
+      docs: "[feed](feeds.md) id, [your own](own-feeds.md) included, or `special-use`, `public-suffix-list`, `override`, `inkling`",
     },
     label: {
       type: "text",

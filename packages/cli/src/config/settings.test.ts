@@ -7,7 +7,8 @@ import { newKeyToken } from "@inkling/server";
 import { parse } from "smol-toml";
 import { SettingsError } from "../terminal/errors.ts";
 import { typeOf } from "./setting-types.ts";
-import { defaultWorkers, exampleFile, loadSettings, maskUrl, type SettingsInput, shown } from "./settings.ts";
+import { defaultWorkers, exampleFile, loadSettings, maskUrl, shown } from "./settings.ts";
+import type { SettingsInput } from "./sources.ts";
 
 const temp = mkdtempSync(join(tmpdir(), "inkling-settings-"));
 afterAll(() => rmSync(temp, { recursive: true, force: true }));

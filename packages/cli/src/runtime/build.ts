@@ -10,7 +10,6 @@ import { readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type BuildEvent, type BuildOrder, buildEvent, type Trouble } from "@inkling/compiler/events";
-import { CREDENTIALS } from "@inkling/compiler/feed";
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
 import type { Settings } from "@inkling/contract";
 import type { FeedReport } from "@inkling/engine";
@@ -28,6 +27,7 @@ import { shown } from "../config/settings.ts";
 import { CliError, explainFileError, Stopped } from "../terminal/errors.ts";
 import { LiveLine, Progress } from "../terminal/progress.ts";
 import type { Terminal } from "../terminal/terminal.ts";
+import { credentialsOf } from "./feeds.ts";
 import { linesIn } from "./lines.ts";
 import { ensureWritable } from "./store.ts";
 
@@ -256,18 +256,9 @@ export function buildOrder(settings: Settings, options: BuildOptions): BuildOrde
     fetch,
     onlyDue,
     accept: [...accept],
+    ownFeeds: settings.feed,
     credentials: fetch ? credentialsOf(settings) : {},
   };
-}
-
-/** Those that are set, by the names that the feed table uses. */
-function credentialsOf(settings: Settings): Record<string, string> {
-  return Object.fromEntries(
-    CREDENTIALS.flatMap((name) => {
-      const value = settings[name];
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
 }
 
 /** Are publishers a source of feeds? */

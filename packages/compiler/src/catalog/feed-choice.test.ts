@@ -50,6 +50,11 @@ describe("an unusable choice is an error, not the default", () => {
     ["not JSON", "{", /feeds\.json is not JSON$/],
     ["of another shape", '{"enabled":"x"}', /cannot be used: enabled/],
     ["with a member too many", '{"enabled":[],"enable":[]}', /cannot be used: .*"enable"/],
+    [
+      "with an added feed that lacks a member",
+      '{"added":[{"id":"x","form":"networks","claims":"vpn"}]}',
+      /cannot be used: feed "x": file or url is needed$/,
+    ],
     ["with a path for an id", '{"disabled":["../x"]}', /cannot be used: disabled 0 is no feed id$/],
   ])("%s", (_name, text, problem) => {
     writeFileSync(join(temp, DATA_FOLDER.feedChoice), text);
