@@ -1,35 +1,32 @@
 // What `inkling enrich` leaves intact: every byte of the input, rows of any length, the input file itself.
 
-import { afterAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import {
   appendFileSync,
   closeSync,
   existsSync,
   linkSync,
   mkdirSync,
-  mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync, gzipSync, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { Overrides } from "@inkling/engine";
 import { openServable } from "@inkling/release-store";
 import fc from "fast-check";
 import { smallRelease } from "../../../../test/release.ts";
+import { temporaryFolder } from "../../../../test/temporary-folder.ts";
 import { runHere } from "../../../cli/src/program.testing.ts";
 import { BLOCK_BYTES, blocks, MAX_ROW_BYTES } from "./blocks.ts";
 import { type EnrichOptions, planFor } from "./plan.ts";
 import { lastRowEnd } from "./rows.ts";
 import { makeEnricher } from "./worker.ts";
 
-const temp = mkdtempSync(join(tmpdir(), "inkling-intact-"));
-afterAll(() => rmSync(temp, { recursive: true, force: true }));
+const temp = temporaryFolder();
 const dataDir = join(temp, "data");
 smallRelease(dataDir, 1);
 const release = openServable(dataDir).name;
@@ -196,7 +193,7 @@ describe("rows that are too long", () => {
       ["too-long", text],
       ["too-long.gz", gzipSync(text, { level: 1 })],
     ] as const) {
-      const folder = mkdtempSync(join(temp, "too-long-"));
+      const folder = temporaryFolder();
       const target = join(folder, "out");
       const column = format === "combined" ? [] : ["--ip-column", "ip"];
       const input = file(name, content);
@@ -362,7 +359,7 @@ describe("lines that cannot be parsed", () => {
     ["ndjson", some, "9 unparsable lines (36.0 %, the first is line 17)", "those lines"],
     ["csv", 'n,ip\n"x,81.2.69.1\ny,8.8.8.8\n', "1 unparsable line (50.0 %)", "that line"],
   ])("--strict: %s: exit code 1, the counts, and no file", async (format, text, counts, which) => {
-    const folder = mkdtempSync(join(temp, "strict-"));
+    const folder = temporaryFolder();
     const target = join(folder, "out");
     const input = file("strict", text);
     const run = (...args: string[]) => inkling("enrich", input, "--format", format, "--strict", ...args);
