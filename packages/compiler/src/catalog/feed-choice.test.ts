@@ -1,13 +1,12 @@
-import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DATA_FOLDER } from "@inkling/release-store";
+import { temporaryFolder } from "../../../../test/temporary-folder.ts";
 import type { Feed } from "./feed.ts";
 import { choose, chosenFeeds, readFeedChoice, writeFeedChoice } from "./feed-choice.ts";
 
-const temp = mkdtempSync(join(tmpdir(), "inkling-choice-"));
-afterAll(() => rmSync(temp, { recursive: true, force: true }));
+const temp = temporaryFolder();
 
 const usual = { id: "usual" } as Feed;
 const optional = { id: "optional", optIn: { why: "key", terms: "none" } } as Feed;
