@@ -26,20 +26,46 @@ export type FormatName = (typeof FORMAT_NAMES)[number];
 /** Begins the line that names the columns of a w3c log. */
 export const W3C_FIELDS = "#Fields:";
 
-/** How a file is written, and where in a row the values stand. */
-export interface RowLayout {
-  readonly format: RowFormat;
-  /**
-   * Column number from 0 on (csv, tsv, w3c), path of a member (ndjson) or name of a field (logs); undefined where none
-   * is looked up.
-   */
-  readonly ip: number | string | undefined;
-  readonly email: number | string | undefined;
-  /** What separates the columns (csv, tsv, w3c): one character. */
-  readonly delimiter: string | undefined;
+export interface TableLayout {
+  readonly format: TableFormat;
+  /** Columns from 0 on; undefined where none is looked up. */
+  readonly ip: number | undefined;
+  readonly email: number | undefined;
+  /** What separates the columns: one character. */
+  readonly delimiter: string;
   /** How many columns the header names. */
   readonly width: number | undefined;
 }
+
+export interface JsonLayout {
+  readonly format: "ndjson";
+  /** Paths of members; undefined where none is looked up. */
+  readonly ip: string | undefined;
+  readonly email: string | undefined;
+  readonly delimiter: undefined;
+  readonly width: undefined;
+}
+
+export interface W3cLayout {
+  readonly format: "w3c";
+  /** Column from 0 on. */
+  readonly ip: number;
+  readonly email: undefined;
+  readonly delimiter: string;
+  readonly width: number;
+}
+
+export interface LogLayout {
+  readonly format: LogName;
+  /** Name of a field. */
+  readonly ip: string;
+  readonly email: undefined;
+  readonly delimiter: undefined;
+  readonly width: undefined;
+}
+
+/** How a file is written, and where in a row the values stand. */
+export type RowLayout = TableLayout | JsonLayout | W3cLayout | LogLayout;
 
 /** Where things are in the block; a start of -1: not there. */
 export class Row {
@@ -102,16 +128,18 @@ function takeLine(bytes: Uint8Array, from: number, row: Row): void {
   row.isReadable = row.insert > from;
 }
 
-export function rowReader(plan: RowLayout): RowReader {
-  const { format, delimiter, ip, email } = plan;
-  if (format === "ndjson") return new JsonRows(ip as string | undefined, email as string | undefined);
-  if (format === "w3c") return new W3cRows(delimiter!.charCodeAt(0), plan.width!, ip as number);
-  if (format !== "csv" && format !== "tsv") return new LineRows(lineReader(format, ip as string));
-  return new DelimitedRows(
-    delimiter!.charCodeAt(0),
-    (ip as number | undefined) ?? -1,
-    (email as number | undefined) ?? -1,
-  );
+export function rowReader(layout: RowLayout): RowReader {
+  switch (layout.format) {
+    case "ndjson":
+      return new JsonRows(layout.ip, layout.email);
+    case "w3c":
+      return new W3cRows(layout.delimiter.charCodeAt(0), layout.width, layout.ip);
+    case "csv":
+    case "tsv":
+      return new DelimitedRows(layout.delimiter.charCodeAt(0), layout.ip ?? -1, layout.email ?? -1);
+    default:
+      return new LineRows(lineReader(layout.format, layout.ip));
+  }
 }
 
 class DelimitedRows implements RowReader {
