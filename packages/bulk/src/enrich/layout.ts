@@ -8,21 +8,17 @@ import { parseEmail } from "@inkling/engine";
 import { BulkError } from "../errors.ts";
 import { addressIn, clientAmong, emailIn, memberAt, objectOf, pathsOf, shareOf } from "./cells.ts";
 import { CLIENT, fieldNames, LOG_FORMATS, type LogName, recognize } from "./logs.ts";
-import {
-  delimiterIn,
-  type FormatName,
-  firstRow,
-  type JsonLayout,
-  type LogLayout,
-  type RowFormat,
-  type RowLayout,
-  splitRow,
-  splitRows,
-  type TableFormat,
-  type TableLayout,
-  W3C_FIELDS,
-  type W3cLayout,
-} from "./rows.ts";
+import type {
+  FormatName,
+  JsonLayout,
+  LogLayout,
+  RowFormat,
+  RowLayout,
+  TableFormat,
+  TableLayout,
+  W3cLayout,
+} from "./row-layout.ts";
+import { delimiterIn, firstRow, splitRow, splitRows, W3C_FIELDS } from "./rows.ts";
 
 const EMAIL_NAME = /^(user|customer|contact)?[-_ ]?(e-?mail|e-?mail[-_ ]?addr(ess)?|mail)$/i;
 

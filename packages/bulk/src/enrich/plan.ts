@@ -17,7 +17,7 @@ import {
   titleOf,
   usage,
 } from "./layout.ts";
-import type { FormatName } from "./rows.ts";
+import type { FormatName } from "./row-layout.ts";
 
 export type Plan = FileLayout & Additions;
 
