@@ -20,6 +20,7 @@ import {
   findUsable,
   makeFolder,
   replaceJson,
+  within,
 } from "@inkling/release-store";
 import { processCommand } from "@inkling/release-store/program";
 import { buildEnvironment, processEnvironment } from "../config/environment.ts";
@@ -213,24 +214,20 @@ const MIRROR_MS = 20_000;
  */
 export async function checkMirror(mirror: string | undefined): Promise<readonly string[]> {
   if (mirror === undefined || isMirrorUrl(mirror)) return [];
-  let timer: ReturnType<typeof setTimeout> | undefined;
   const silent = new CliError(
     `the mirror ${mirror} does not answer within ${MIRROR_MS / 1_000} s`,
     "is it on a network file system whose server is away?",
   );
-  const over = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(silent), MIRROR_MS);
-  });
   try {
-    const files = await Promise.race([readdir(mirror), over]);
+    const files = await within(MIRROR_MS, readdir(mirror), () => {
+      throw silent;
+    });
     if (files.length > 0) return files;
   } catch (error) {
     if (error === silent) throw error;
     const explained = explainFileError(error, `the mirror ${mirror}`);
     if (!(explained instanceof CliError)) throw explained;
     throw new CliError(explained.message, "INKLING_MIRROR must name a folder with one file per feed");
-  } finally {
-    clearTimeout(timer);
   }
   throw new CliError(
     `the mirror ${mirror} is empty`,

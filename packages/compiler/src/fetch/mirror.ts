@@ -7,7 +7,7 @@
 import { closeSync, constants, openSync, rmSync, writeFileSync } from "node:fs";
 import { type FileHandle, open, readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { makeFolder, PRIVATE_FILE } from "@inkling/release-store";
+import { makeFolder, PRIVATE_FILE, within } from "@inkling/release-store";
 import { type Feed, FeedError, type Format } from "../catalog/feed.ts";
 import type { Chunks } from "./chunks.ts";
 import { type FeedCopy, loadStable, MAP_FROM, measure } from "./copy.ts";
@@ -80,14 +80,11 @@ async function inTime<T>(
   const wait = Math.min(left, most);
   if (wait <= 0) throw error;
   const abort = new AbortController();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const over = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(error), wait);
-  });
   try {
-    return await Promise.race([read(abort.signal), over]);
+    return await within(wait, read(abort.signal), () => {
+      throw error;
+    });
   } finally {
-    clearTimeout(timer);
     abort.abort();
   }
 }

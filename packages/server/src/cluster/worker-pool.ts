@@ -5,7 +5,7 @@
 //      with exit code or signal, and the worker is replaced
 
 import { type ServerSettings, type SettingsOf, settingsOf } from "@inkling/contract";
-import { backoffMs, crashReport, messageOf as textOf } from "@inkling/release-store";
+import { backoffMs, crashReport, messageOf as textOf, within } from "@inkling/release-store";
 import { processCommand } from "@inkling/release-store/program";
 import { StartError } from "../http/start-error.ts";
 import { CHANGES, type Change, type ServerOptions } from "../serving/options.ts";
@@ -343,9 +343,7 @@ export class WorkerPool implements Serving {
     };
     this.onReport.add(onReport);
     for (const member of missing) this.send(member, { type: "report" });
-    const timer = setTimeout(resolve, REPORT_WAIT_MS);
-    await promise;
-    clearTimeout(timer);
+    await within(REPORT_WAIT_MS, promise, () => {});
     this.onReport.delete(onReport);
   }
 
