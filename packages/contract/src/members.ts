@@ -174,7 +174,7 @@ export const NETWORK = {
     kind: {
       type: "text",
       values: ["hosting", "isp", "mobile", "education", "government", "business", "unknown"],
-      docs: "`hosting`, `isp`, `mobile`, `education`, `government` or `business`, by a published range or a rule of `packages/compiler/data/network-kinds.csv` about the name. `unknown` where none fits, or rules of two kinds do: a quarter of announced IPv4",
+      docs: "`hosting`, `isp`, `mobile`, `education`, `government` or `business`, by a published range or a rule of `packages/compiler/data/network-kinds.csv` about the name. `unknown` where none fits, or rules of two kinds do: a tenth of announced IPv4, three tenths of IPv6",
     },
     shared: {
       type: "boolean",
