@@ -41,6 +41,7 @@ export const AUDIT_ACTIONS = [
   "override-adopted",
   "ruleset-published",
   "ruleset-rolled-back",
+  "decisions-deleted",
   "database-confirmed",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];

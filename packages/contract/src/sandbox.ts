@@ -250,6 +250,9 @@ const NUMBERS = {
   INTERNAL: 16,
   DATA_NOT_LOADED: 17,
   KEYS_NOT_LOADED: 18,
+  IDEMPOTENCY_KEY_INVALID: 28,
+  DECISION_NOT_FOUND: 29,
+  DECISIONS_UNREACHABLE: 30,
 } satisfies Record<ProblemCode, number>;
 
 /** Every problem, also those that no request causes: they depend on the key, the server or the moment. */
