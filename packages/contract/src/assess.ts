@@ -95,6 +95,10 @@ const FACTS = {
     meaning: "on a list of disposable domains that no other list confirms",
   },
   "email.mistyped": { type: "boolean", meaning: "close to the name of a popular domain" },
+  "email.confusable": {
+    type: "boolean",
+    meaning: "its letters look like those of another domain: `gmaіl.com` with a Cyrillic letter",
+  },
   "email.role_account": { type: "boolean", meaning: "read by a role, not a person: `info@`" },
   "email.alias": { type: "boolean", meaning: "has a tag: `jane+shop@`" },
   "email.relay": { type: "boolean", data: "disposable", meaning: "a privacy relay forwards its mail" },
@@ -156,6 +160,11 @@ const REASONS = {
     meaning: "one list of disposable domains names the domain, and no other confirms it",
   },
   mistyped_domain: { weight: 0.3, when: "email.mistyped", meaning: "the domain looks like a typing error" },
+  confusable_domain: {
+    weight: 0.6,
+    when: "email.confusable",
+    meaning: "the domain is written to look like another one",
+  },
   role_account: {
     weight: 0.2,
     when: "email.role_account",

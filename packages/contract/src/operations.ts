@@ -28,6 +28,7 @@ import {
 } from "./operation-parts.ts";
 import { PROBLEM_CODES, type ProblemCode } from "./problems.ts";
 import type { Scope } from "./shapes.ts";
+import { keysOf } from "./tables.ts";
 
 export interface OperationRow {
   /** HEAD is answered as GET. ANY: every method is answered alike. */
@@ -382,4 +383,4 @@ const ROWS = {
 
 export type OperationId = keyof typeof ROWS;
 export const OPERATIONS: Readonly<Record<OperationId, OperationRow>> = ROWS;
-export const OPERATION_IDS = Object.keys(ROWS) as readonly OperationId[];
+export const OPERATION_IDS = keysOf(ROWS);

@@ -172,6 +172,7 @@ export const SANDBOX: SandboxAnswers = {
     "alias.example": {"valid":true,"disposable":true,"providers":["alias.example","disposable.example"],"evidence":[{"feed":"sandbox-disposable","label":"disposable","effect":"sets","flags":["disposable"],"domain":"alias.example","fetched_at":"2026-01-01T00:00:00Z"}]},
     "invalid-disposable.example": {"valid":false,"disposable":true,"providers":["invalid-disposable.example"],"evidence":[{"feed":"sandbox-disposable","label":"disposable","effect":"sets","flags":["disposable"],"domain":"invalid-disposable.example","fetched_at":"2026-01-01T00:00:00Z"}]},
     "invalid.example": {"valid":false,"disposable":false,"providers":[],"evidence":[]},
+    "listed.example": {"valid":true,"disposable":false,"providers":[],"evidence":[{"feed":"sandbox-disposable","label":"listed","effect":"label","domain":"listed.example","fetched_at":"2026-01-01T00:00:00Z"}]},
     "mistyped.example": {"valid":true,"disposable":false,"providers":[],"evidence":[{"feed":"inkling","label":"mistyped","effect":"label","did_you_mean":"example.com"}]},
     "implicit-mx.example": {"valid":true,"disposable":false,"providers":[],"evidence":[]},
     "no-mx.example": {"valid":true,"disposable":false,"providers":[],"evidence":[]},

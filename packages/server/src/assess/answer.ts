@@ -217,7 +217,7 @@ class AssessmentLines implements LineAnswers {
   }
 
   private write(text: string): void {
-    this.out.add(encoder.encode(text));
-    this.out.addByte(NEWLINE);
+    this.out.append(encoder.encode(text));
+    this.out.appendByte(NEWLINE);
   }
 }

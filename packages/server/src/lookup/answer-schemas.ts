@@ -11,7 +11,6 @@ import {
   ASSESSMENT_INPUT,
   DECISION_OUTCOME,
   DECISION_OUTCOME_SET,
-  EVIDENCE_ENTRY,
   type Member,
   PROBLEM_CODES,
   type Shape,
@@ -74,7 +73,6 @@ function memberOf(row: Member): z.ZodType {
   return row.description === undefined ? orNothing : orNothing.meta({ description: row.description });
 }
 
-export const evidenceEntry = schemaOf(EVIDENCE_ENTRY);
 export const geolocation = schemaOf(ANSWER_MEMBERS.geolocate);
 export const reputation = schemaOf(ANSWER_MEMBERS.reputation);
 export const emailVerdict = schemaOf(ANSWER_MEMBERS.email);

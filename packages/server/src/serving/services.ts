@@ -21,8 +21,8 @@ import { KeyInputError } from "../keys/key.ts";
 import { Keyring } from "../keys/keyring.ts";
 import { type LiveKeys, liveKeys } from "../keys/live-keys.ts";
 import { keyCopy } from "../keys/snapshot.ts";
-import { LeaseBook } from "../leases/book.ts";
-import { LeaseHolder } from "../leases/holder.ts";
+import { LeaseClient } from "../leases/lease-client.ts";
+import { LeaseState } from "../leases/lease-state.ts";
 import { LeaseTables } from "../leases/tables.ts";
 import type { CellMemory } from "../limits/cell-memory.ts";
 import type { LeasedCells } from "../limits/leased-cells.ts";
@@ -59,7 +59,7 @@ export interface Services {
   readonly guard: DatabaseGuard;
   readonly notices: NoticeListener;
   /** With a database that several hosts share. */
-  readonly leases: LeaseHolder | undefined;
+  readonly leases: LeaseClient | undefined;
 }
 
 /** What services work with. */
@@ -282,19 +282,19 @@ function startLeases(
   options: ServerOptions,
   store: Store,
   { log, memory, closers }: ServiceParts,
-): LeaseHolder {
+): LeaseClient {
   const { dataDir, rate, burst } = options;
   const hostsFile = join(dataDir, DATA_FOLDER.hosts);
   const cells = () => memory.cells as LeasedCells; // the primary made them for this database
-  const book = new LeaseBook(cells, { rate, burst }, readHosts(hostsFile, log), performance.now());
-  const leases = new LeaseHolder({
+  const held = new LeaseState(cells, { rate, burst }, readHosts(hostsFile, log), performance.now());
+  const leases = new LeaseClient({
     source: new LeaseTables(store.tables, hostId(options)),
-    book,
+    held,
     onAlone: (reason) => {
       if (reason === undefined) log.info("group-back");
       else {
-        const effect = book.isMember ? "each key has its limit / hosts" : "keys have no share here yet";
-        log.error("group-away", { reason, hosts: book.hosts, effect });
+        const effect = held.isMember ? "each key has its limit / hosts" : "keys have no share here yet";
+        log.error("group-away", { reason, hosts: held.hosts, effect });
       }
     },
     onHosts: (hosts) => {

@@ -16,10 +16,10 @@ import { NOTICED } from "./notices.ts";
 import { ROWS_AT_ONCE, type Tables } from "./tables.ts";
 
 type Kind = "text" | "number" | "text or null" | "number or null";
-export type DumpedValue = string | number | null;
+type DumpedValue = string | number | null;
 type Columns = Readonly<Record<string, Kind>>;
 
-export interface DumpedTable {
+interface DumpedTable {
   /** Of the primary key, in their order. */
   readonly key: readonly string[];
   readonly columns: Columns;

@@ -46,7 +46,7 @@ const PUBLISHER_LOCK = 0x696e6b70;
 /** Where the caller names nobody. */
 const UNNAMED: Actor = { actor: "inkling", way: undefined };
 
-export interface StoreOptions {
+interface StoreOptions {
   readonly now?: () => EpochMs;
   readonly randomBytes?: (n: number) => Uint8Array;
   /** Longest that one call may take. */
