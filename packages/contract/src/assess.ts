@@ -9,6 +9,10 @@ import type { Shape, ValueOf } from "./shapes.ts";
 export const ACTIONS = ["allow", "challenge", "deny"] as const;
 export type Action = (typeof ACTIONS)[number];
 
+/** What became of a visitor, as the operator or the application labels a decision. */
+export const OUTCOMES = ["legitimate", "abuse"] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
 /** Outcomes of comparing the crawler that a user agent claims to be with the ranges that its operator publishes. */
 export const CRAWLER_CHECKS = ["verified", "forged", "unverifiable"] as const;
 export type CrawlerCheck = (typeof CRAWLER_CHECKS)[number];
@@ -356,8 +360,25 @@ export const ASSESSMENT = {
   },
 } as const satisfies Shape;
 
+/** What callers send about a decision. */
+export const DECISION_OUTCOME = {
+  type: "object",
+  name: "DecisionOutcome",
+  about: "What became of a visitor.",
+  members: { outcome: { type: "text", values: OUTCOMES } },
+} as const satisfies Shape;
+
+/** The answer to it. */
+export const DECISION_OUTCOME_SET = {
+  type: "object",
+  name: "DecisionOutcomeSet",
+  about: "A decision and its outcome.",
+  members: { id: ASSESSMENT.members.id, ...DECISION_OUTCOME.members },
+} as const satisfies Shape;
+
 /** With `facts` as callers send them: rows do not describe members whose names they do not know. */
 export type VisitorInput = Omit<ValueOf<typeof ASSESSMENT_INPUT>, "facts"> & {
   readonly facts?: Readonly<Record<string, string | number | boolean | readonly string[]>> | undefined;
 };
+export type DecisionOutcomeSet = ValueOf<typeof DECISION_OUTCOME_SET>;
 export type AssessmentAnswer = ValueOf<typeof ASSESSMENT>;

@@ -183,6 +183,31 @@ export const SERVER_EVENTS = {
     levels: ["error"],
     help: "Stopped without a database: `lookups` not stored.",
   },
+  "decisions-not-stored": {
+    about: "server",
+    levels: ["error"],
+    help: "Decisions cannot be written, with `reason`: they wait, up to 50,000 on each host. Requests and actions are not affected ([stored decisions](stored-decisions.md#what-can-be-lost)).",
+  },
+  "decisions-dropped": {
+    about: "server",
+    levels: ["error"],
+    help: "Too many decisions wait: new ones are dropped and counted (`inkling_decisions_total`) until the database has caught up.",
+  },
+  "decisions-stored-again": {
+    about: "server",
+    levels: ["info"],
+    help: "No decision waits any more; `dropped` are missing.",
+  },
+  "decisions-not-expired": {
+    about: "server",
+    levels: ["error"],
+    help: "Old decisions could not be deleted, with `reason`; retried each minute.",
+  },
+  "decisions-lost": {
+    about: "server",
+    levels: ["error"],
+    help: "Stopped without a database: `decisions` not stored.",
+  },
   "database-replaced": {
     about: "server",
     levels: ["error"],

@@ -265,6 +265,22 @@ export const SETTINGS = {
     docs: "Seconds without the database after which every key gets 503 `KEYS_NOT_LOADED`, and `/readyz` is 503; `0`: never.",
     readBy: ["primary"],
   },
+  decisions: {
+    type: "yes or no",
+    default: false,
+    help: "store what POST /v1/assess decides, for outcomes and replays (docs/stored-decisions.md)",
+    docs: "`1`: store what `POST /v1/assess` decides, for outcomes and replays ([what is stored](stored-decisions.md)).",
+    reloadable: true,
+    readBy: ["worker"],
+  },
+  decisionsDays: {
+    type: { min: 1, max: 3_650 },
+    default: 30,
+    help: "days after which stored decisions are deleted",
+    docs: "Days after which stored decisions are deleted, with their outcomes.",
+    reloadable: true,
+    readBy: ["primary"],
+  },
   drainSeconds: {
     type: { min: 0, max: 3_600 },
     default: 0,

@@ -5,14 +5,13 @@
 // err  problems as values; none thrown
 // cost three lookups, the parsing of their answers and the ruleset: about as much as the three requests that it replaces
 
-import { type AssessmentAnswer, type CountSubject, countFact, REPUTATION_FLAGS } from "@inkling/contract";
+import { type CountSubject, countFact, REPUTATION_FLAGS } from "@inkling/contract";
 import { Answerer, bitsOf, INCLUDE, networkText, normalMailbox, parseEmail } from "@inkling/engine";
 import {
   type AssessmentInput,
   assess,
   assessmentAnswer,
   DEFAULT_RULESET,
-  type Facts,
   lookUpVisitor,
   parseRuleset,
   type Ruleset,
@@ -28,15 +27,8 @@ import { type Pipeline, type Question, WANTS } from "../lookup/pipeline.ts";
 import { SANDBOX_VERSION, sandboxAddress, sandboxEmail } from "../lookup/sandbox.ts";
 import type { PublishedRuleset } from "../rulesets/record.ts";
 import type { Counts } from "../telemetry/counts.ts";
+import type { Decided } from "./decided.ts";
 import type { VisitorCounts } from "./visitor-counts.ts";
-
-/** What one assessment saw and decided. */
-export interface Decided {
-  readonly input: AssessmentInput;
-  readonly facts: Facts;
-  readonly ruleset: Ruleset;
-  readonly answer: AssessmentAnswer;
-}
 
 interface AssessmentsOptions {
   readonly pipeline: Pipeline;
@@ -50,7 +42,7 @@ const ID_LENGTH = 16;
 /** Lines of a problem's detail. */
 const MAX_LINES = 5;
 /** Of each sandbox answer, so that a client's tests can compare whole answers. */
-const SANDBOX_ID = `asm_${"0".repeat(ID_LENGTH)}`;
+export const SANDBOX_ID = `asm_${"0".repeat(ID_LENGTH)}`;
 
 const NOT_JSON = problem("BODY_INVALID");
 

@@ -34,7 +34,7 @@ const WORKER_BYTES = COUNTED_BYTES + LINE_BYTES;
 const CHUNK_BYTES = 1 << 20;
 
 /** What both sides have to agree on; another version of the code may lay it out in another way. */
-export const LAYOUT = `5 ${WORKER_BYTES} ${VISITOR_COUNTS_BYTES} ${CELL_BYTES}`;
+export const LAYOUT = `6 ${WORKER_BYTES} ${VISITOR_COUNTS_BYTES} ${CELL_BYTES}`;
 
 const cellsAt = (workers: number) => workers * WORKER_BYTES + VISITOR_COUNTS_BYTES;
 const bytesFor = (workers: number, cells: number) => cellsAt(workers) + cells * CELL_BYTES;

@@ -9,6 +9,8 @@ import {
   ANSWER_MEMBERS,
   ASSESSMENT,
   ASSESSMENT_INPUT,
+  DECISION_OUTCOME,
+  DECISION_OUTCOME_SET,
   type Member,
   PROBLEM_CODES,
   type Shape,
@@ -76,6 +78,8 @@ export const reputation = schemaOf(ANSWER_MEMBERS.reputation);
 export const emailVerdict = schemaOf(ANSWER_MEMBERS.email);
 export const visitor = schemaOf(ASSESSMENT_INPUT);
 export const assessment = schemaOf(ASSESSMENT);
+export const decisionOutcome = schemaOf(DECISION_OUTCOME);
+export const decisionOutcomeSet = schemaOf(DECISION_OUTCOME_SET);
 
 /** The status and code of one problem always belong together: the document narrows this for each. */
 export const problemDocument = z

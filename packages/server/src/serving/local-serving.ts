@@ -16,6 +16,7 @@ export class LocalServing implements Serving {
   readonly counts = new Counts();
   readonly workers = { states: new Map([["serving", 1]]), restarts: 0 };
   /** None but this one. */
+  readonly lostDecisions = 0;
   readonly processes = { cpuSeconds: 0, residentBytes: 0 };
   private readonly options: ServerOptions;
   private readonly memory: CellMemory;
@@ -36,22 +37,12 @@ export class LocalServing implements Serving {
 
   async listen(services: Services): Promise<number> {
     const { options, counts, log, releases } = this;
-    const { keyring, overrides, rulesets } = services;
+    const { keyring, overrides, rulesets, decisions } = services;
     const { mode, version } = options;
     const memory = new Uint8Array(VISITOR_COUNTS_BYTES);
     const visits = new VisitorCounts(memory, crypto.getRandomValues(new Uint8Array(32)));
-    const parts = {
-      mode,
-      version,
-      releases,
-      keyring,
-      overrides,
-      rulesets,
-      visits,
-      cells: this.memory.cells,
-      counts,
-      log,
-    };
+    const state = { releases, keyring, overrides, rulesets, visits, decisions };
+    const parts = { mode, version, ...state, cells: this.memory.cells, counts, log };
     this.services = services;
     this.answering = new Answering(options, parts);
     this.publish("keys");

@@ -15,6 +15,7 @@ import {
   replaceFile,
   serverId,
 } from "@inkling/release-store";
+import type { DecisionRecorder } from "../decisions/recorder.ts";
 import { StartError } from "../http/start-error.ts";
 import { KeyInputError } from "../keys/key.ts";
 import { Keyring } from "../keys/keyring.ts";
@@ -41,6 +42,7 @@ import type { Log } from "../telemetry/log.ts";
 import { ADOPT_HINT, DatabaseGuard, RULESET_HINT } from "./database-guard.ts";
 import { KeyBroadcaster } from "./key-broadcaster.ts";
 import type { Change, Closers, ServerOptions } from "./options.ts";
+import { startDecisions } from "./start-decisions.ts";
 
 export interface Services {
   readonly releases: Releases;
@@ -51,6 +53,7 @@ export interface Services {
   readonly usage: UsageRecorder;
   /** Decides the day of quotas and usage. */
   readonly clock: SteadyClock;
+  readonly decisions: DecisionRecorder;
   readonly overrides: LiveOverrides;
   readonly rulesets: LiveRulesets;
   readonly guard: DatabaseGuard;
@@ -102,6 +105,7 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     const { lost } = await usage.stop();
     if (lost > 0) parts.log.error("usage-lost", { lookups: lost, why: usage.state.lastError });
   });
+  const decisions = startDecisions(options, store, parts);
   const overrides = liveOverrides({
     store: store.overrides,
     dataDir: options.dataDir,
@@ -146,6 +150,7 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     keys,
     usage,
     clock,
+    decisions,
     overrides,
     rulesets,
     guard,
@@ -261,11 +266,12 @@ async function replaceLeases({ leases, keys }: Pick<Services, "leases" | "keys">
   await leases?.replaceKeys(byId.values(), cells);
 }
 
-/** Other limits of keys that have none of their own. */
+/** Other limits of keys that have none of their own, and how long decisions are kept. */
 export async function changeDefaults(
-  services: Pick<Services, "leases" | "keys">,
-  { rate, burst }: Pick<ServerSettings, "rate" | "burst">,
+  services: Pick<Services, "leases" | "keys" | "decisions">,
+  { rate, burst, decisionsDays }: Pick<ServerSettings, "rate" | "burst" | "decisionsDays">,
 ): Promise<void> {
+  services.decisions.days = decisionsDays;
   if (services.leases === undefined) return;
   services.leases.defaults = { rate, burst };
   await replaceLeases(services);
