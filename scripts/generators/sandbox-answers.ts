@@ -4,7 +4,10 @@
 // out  each row's answer with its evidence, or its code; the problem documents; special-use networks
 
 import {
+  DEFAULT_THRESHOLDS,
   PROBLEM_CODES,
+  REASON_CODES,
+  REASON_ROWS,
   SANDBOX_ADDRESSES,
   SANDBOX_CHECKS,
   SANDBOX_DOMAINS,
@@ -16,18 +19,22 @@ import {
   INCLUDE,
   IpAddress,
   LOOKUPS,
+  Overrides,
   type Prefix,
   parseIpInto,
   SPECIAL_USE,
   unwrapIpv4,
 } from "@inkling/engine";
+import { Assessments } from "../../packages/server/src/assess/assessments.ts";
 import {
   type Problem,
   type ProblemCode,
   problem,
   problemBody,
 } from "../../packages/server/src/http/problems.ts";
+import { Pipeline, WANTS } from "../../packages/server/src/lookup/pipeline.ts";
 import { SANDBOX_VERSION, sandboxAddress, sandboxEmail } from "../../packages/server/src/lookup/sandbox.ts";
+import { NO_RULESET } from "../../packages/server/src/rulesets/record.ts";
 import type { GeneratedFile } from "./generated.ts";
 
 /** Everything that an answer can have. */
@@ -46,6 +53,43 @@ const found = (outcome: Uint8Array | Problem): unknown =>
 
 const addresses = [...SANDBOX_ADDRESSES, ...SANDBOX_PROBLEMS].flatMap(({ v4, v6 }) => [v4, v6]);
 const domains = [...SANDBOX_DOMAINS, ...SANDBOX_CHECKS, ...SANDBOX_PROBLEMS].map(({ domain }) => domain);
+
+const uncounted = () => 0;
+const counts = {
+  countFlags: uncounted,
+  countDisposable: uncounted,
+  countCountry: uncounted,
+  sampleWeight: uncounted,
+};
+const assessments = new Assessments({
+  pipeline: new Pipeline({ checkMx: () => Promise.reject(new Error("the sandbox asks no DNS")) }, counts),
+  counts,
+  rulesets: { current: NO_RULESET },
+  randomBytes: (n) => new Uint8Array(n),
+});
+
+/** What the address or the email address alone contributes to a decision, or its code. */
+function share(visitor: { readonly ip: string } | { readonly email: string }): unknown {
+  const decided = assessments.assess(
+    { event: "sign_up", ...visitor },
+    {
+      isSandbox: true,
+      wants: WANTS.facts,
+      release: undefined,
+      overrides: Overrides.NONE,
+      now: 0,
+      mode: "serve",
+      findCaller: () => undefined,
+    },
+  );
+  if ("code" in decided) return decided.code;
+  const { event: _, ...facts } = decided.answer.facts as Readonly<Record<string, unknown>>;
+  return { reasons: decided.answer.reasons.map(({ code }) => code), facts };
+}
+
+const WEIGHTS = Object.fromEntries(
+  REASON_CODES.filter((code) => REASON_ROWS[code].weight > 0).map((code) => [code, REASON_ROWS[code].weight]),
+);
 
 /** In the place of the lookup's name, where a detail names it. */
 const LOOKUP = "{lookup}";
@@ -87,6 +131,12 @@ function answers(): object {
     checkedEmail: Object.fromEntries(
       SANDBOX_CHECKS.map(({ domain }) => [domain, found(sandboxEmail(`jane@${domain}`, true, true))]),
     ),
+    assessedAddresses: Object.fromEntries(addresses.map((text) => [text, share({ ip: text })])),
+    assessedDomains: Object.fromEntries(
+      domains.map((domain) => [domain, share({ email: `jane@${domain}` })]),
+    ),
+    weights: WEIGHTS,
+    thresholds: DEFAULT_THRESHOLDS,
     problems: Object.fromEntries(
       PROBLEM_CODES.map((code) => [code, problemRow(SANDBOX_PROBLEMS.find((row) => row.code === code)!)]),
     ),
