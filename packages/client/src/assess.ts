@@ -53,7 +53,7 @@ const ASSESS_OPTIONS: Readonly<Record<keyof AssessOptions, "boolean" | "string" 
 const ACTIONS: Readonly<Record<Action, true>> = { allow: true, challenge: true, deny: true };
 
 /** @throws TypeError for what is no visitor, or no option: JavaScript alone would ignore it */
-export function assessRequest(input: AssessmentInput, options: AssessOptions): ApiRequest {
+export function checkVisitor(input: AssessmentInput, options: AssessOptions = {}): void {
   if (typeof input !== "object" || input === null)
     throw wrong("the visitor", "must be an object with `event`, and with `ip`, `email` or both");
   for (const [name, value] of Object.entries(options)) {
@@ -62,6 +62,11 @@ export function assessRequest(input: AssessmentInput, options: AssessOptions): A
       throw wrong(name, `is no option of assess(); there are ${Object.keys(ASSESS_OPTIONS).join(", ")}`);
     if (value !== undefined && typeof value !== type) throw wrong(name, `must be of the type ${type}`);
   }
+}
+
+/** @throws TypeError */
+export function assessRequest(input: AssessmentInput, options: AssessOptions): ApiRequest {
+  checkVisitor(input, options);
   const included = (["evidence", "facts"] as const).filter((name) => options[name] === true);
   return {
     path: included.length === 0 ? PATH : `${PATH}?include=${included.join(",")}`,
