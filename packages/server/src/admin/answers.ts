@@ -8,6 +8,7 @@ import type { updateState } from "./data-actions.ts";
 import type { keyAnswer, keysAnswer, usageAnswer, usedKeyAnswer } from "./keys.ts";
 import type { lookupAnswer } from "./lookup.ts";
 import type { importAnswer, overrideAnswer } from "./overrides.ts";
+import type { checkAnswer, rulesetAnswer, rulesetsAnswer, visitorAnswer } from "./rulesets.ts";
 import type { auditAnswer, hostsAnswer, trafficAnswer } from "./watch.ts";
 
 export type {
@@ -44,6 +45,13 @@ export type Refusals = UsagePoint["refused"];
 export type Override = z.output<typeof overrideAnswer>;
 export type Imported = z.output<typeof importAnswer>;
 export type AuditEntry = z.output<typeof auditAnswer>["entries"][number];
+
+export type Ruleset = z.output<typeof rulesetAnswer>;
+export type ListedRuleset = z.output<typeof rulesetsAnswer>["rulesets"][number];
+export type RulesetCheck = z.output<typeof checkAnswer>;
+/** What a ruleset lets callers send in `facts`, by name. */
+export type DeclaredFacts = RulesetCheck["facts"];
+export type AssessedVisitor = z.output<typeof visitorAnswer>;
 
 export type Traffic = z.output<typeof trafficAnswer>;
 export type TrafficPoint = Traffic["series"][number];
