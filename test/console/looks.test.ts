@@ -111,6 +111,32 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await page.unroute("**/admin/v1/lookup");
   });
 
+  test("assess", async () => {
+    await go("assess");
+    await page.getByLabel("Event").waitFor();
+    await look("assess");
+    await go(`assess?ip=81.2.69.142&email=info@${smallDomain(3)}&expected_country=FR`);
+    await page.getByText("Evidence about the email address").waitFor();
+    await look("assessed");
+  });
+
+  test("rules", async () => {
+    await go("rules");
+    const area = page.getByLabel("Ruleset", { exact: true });
+    await page.getByText("2 of 2 examples pass").waitFor();
+    await look("rules");
+    if (device === "desk") await click("Publish");
+    await page.getByRole("table", { name: "History" }).waitFor();
+    await area.fill((await area.inputValue()).replace('mode = "shadow"', 'mode = "live"'));
+    await page.getByText("1 of 2 examples pass").waitFor();
+    await click("Show changes of ruleset 1");
+    await page.getByLabel("Changes of ruleset 1").waitFor();
+    await look("rules-changed");
+    await area.fill(`${(await area.inputValue()).replaceAll("ip.kind ==", "ip.knd ==")}[[rule]]`);
+    await page.getByText(/\d mistakes?$/).waitFor();
+    await look("rules-mistakes");
+  });
+
   test("data", async () => {
     await go("data");
     await click(/^Show changes in/);
@@ -226,6 +252,8 @@ describe("without data", () => {
   afterAll(() => empty?.stop());
 
   const EMPTY: readonly [name: string, hash: string, text: string][] = [
+    ["assess", "assess?ip=8.8.8.8", "The server has no release"],
+    ["rules", "rules", "No ruleset yet: the score decides."],
     ["data", "data", "No release yet"],
     ["keys", "keys", "No keys yet"],
     ["traffic", "traffic", "No data yet: the first minute since the start is not over."],
