@@ -3,11 +3,10 @@
 import type { AuditEntry } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
 import { api } from "../api.ts";
-import { Button, Card, Code, RelativeTime } from "../components/basics.tsx";
+import { Card, Code, RelativeTime } from "../components/basics.tsx";
 import { Field, type Options, Select, TextField } from "../components/form.tsx";
-import { Loaded } from "../components/loaded.tsx";
+import { Paged } from "../components/paged.tsx";
 import { Table, TwoLines } from "../components/table.tsx";
-import { useAction, useLoad } from "../hooks.ts";
 
 const ACTIONS: Readonly<Record<AuditEntry["action"], string>> = {
   "override-added": "override added",
@@ -96,40 +95,30 @@ export function AuditPage() {
 }
 
 function Entries({ query }: { query: string }) {
-  const read = (cursor: string, signal: AbortSignal | null = null) =>
-    api<Trail>(`audit?limit=50${query && `&${query}`}${cursor && `&cursor=${cursor}`}`, { signal });
-  const loading = useLoad((signal) => read("", signal), []);
-  const [older, setOlder] = useState<Trail>();
-  const [start, isBusy] = useAction();
+  const read = async (cursor: string, signal: AbortSignal | null) => {
+    const path = `audit?limit=50${query && `&${query}`}${cursor && `&cursor=${cursor}`}`;
+    const { entries, next_cursor } = await api<Trail>(path, { signal });
+    return { items: entries, next: next_cursor };
+  };
   return (
-    <Loaded from={loading}>
-      {(first) => {
-        const cursor = (older ?? first).next_cursor;
-        const showOlder = async () => {
-          const page = await read(cursor ?? "");
-          setOlder({ ...page, entries: [...(older?.entries ?? []), ...page.entries] });
-        };
-        return (
-          <>
-            <Table
-              caption="Audit trail"
-              rows={[...first.entries, ...(older?.entries ?? [])]}
-              rowKey={({ sequence }) => sequence}
-              columns={[
-                ["When", ({ at }) => <RelativeTime iso={at} />],
-                ["Who", ({ actor }) => actor],
-                ["Way", ({ way }) => (way === null ? "unknown" : WAYS[way])],
-                ["Action", ({ action }) => ACTIONS[action]],
-                ["Subject", subjectOf],
-                ["Details", detailsOf],
-              ]}
-              empty={query === "" ? "No changes yet." : "No change matches."}
-            />
-            {cursor !== null && <Button text="Show older" isBusy={isBusy} onClick={() => start(showOlder)} />}
-          </>
-        );
-      }}
-    </Loaded>
+    <Paged read={read}>
+      {(entries) => (
+        <Table
+          caption="Audit trail"
+          rows={entries}
+          rowKey={({ sequence }) => sequence}
+          columns={[
+            ["When", ({ at }) => <RelativeTime iso={at} />],
+            ["Who", ({ actor }) => actor],
+            ["Way", ({ way }) => (way === null ? "unknown" : WAYS[way])],
+            ["Action", ({ action }) => ACTIONS[action]],
+            ["Subject", subjectOf],
+            ["Details", detailsOf],
+          ]}
+          empty={query === "" ? "No changes yet." : "No change matches."}
+        />
+      )}
+    </Paged>
   );
 }
 

@@ -11,29 +11,24 @@ import {
   type VisitorInput,
 } from "@inkling/contract";
 import type { AssessedVisitor } from "@inkling/server/admin-answers";
+import type { ComponentChildren } from "preact";
 import { Badge, Card, type Kind, Marked, Notice } from "../../components/basics.tsx";
-import { Table, TableCard, TwoLines } from "../../components/table.tsx";
+import { type Column, Table, TableCard, TwoLines } from "../../components/table.tsx";
 import { Copies, EvidenceCard } from "../lookup/evidence.tsx";
 import { ScoreBar, Swatch } from "./score-bar.tsx";
 
 type Assessment = AssessedVisitor["assessment"];
 type Reason = Assessment["reasons"][number];
+type Thresholds = AssessedVisitor["thresholds"];
 
 const KINDS: Readonly<Record<Action, Kind>> = { allow: "good", challenge: "warn", deny: "bad" };
 export const ActionBadge = ({ action }: { action: Action }) => <Badge kind={KINDS[action]}>{action}</Badge>;
 
 const isReason = (code: string): code is ReasonCode => Object.hasOwn(REASON_ROWS, code);
 /** Newer servers may have reasons and facts that this page does not know. */
-export const reasonMeaning = (code: string) => (isReason(code) ? REASON_ROWS[code].meaning : "");
+const meaningOf = (code: string) => (isReason(code) ? REASON_ROWS[code].meaning : "");
 const isFact = (name: string): name is FactName => Object.hasOwn(FACT_ROWS, name);
 const factMeaning = (name: string) => (isFact(name) ? FACT_ROWS[name].meaning : "sent by the caller");
-
-/** The reasons of an assessment, each with its weight and its meaning. */
-export const ReasonName = ({ reason, index }: { reason: Reason; index: number }) => (
-  <TwoLines below={<Marked text={reasonMeaning(reason.code)} />}>
-    <Swatch index={index} /> <code>{reason.code}</code>
-  </TwoLines>
-);
 
 /** Names of facts with their values, as conditions write them. */
 export const FactTable = ({ facts }: { facts: Readonly<Record<string, unknown>> }) => (
@@ -50,17 +45,66 @@ export const FactTable = ({ facts }: { facts: Readonly<Record<string, unknown>> 
   />
 );
 
-interface AssessmentResultProps {
-  readonly of: AssessedVisitor;
-  readonly visitor: VisitorInput;
-  readonly isDraft: boolean;
+type Alternatives = AssessedVisitor["alternatives"];
+
+interface DecisionCardProps {
+  readonly of: Omit<Assessment, "ip" | "email" | "facts">;
+  /** By which it was decided: "ruleset 7". */
+  readonly ruleset: string;
+  readonly alternatives?: Alternatives;
+  readonly thresholds?: Thresholds;
+  readonly children: ComponentChildren;
 }
 
-export function AssessmentResult({ of, visitor, isDraft }: AssessmentResultProps) {
-  const { assessment, alternatives, thresholds } = of;
-  const { action, review, score, reasons, rule, shadow, degraded, ruleset, facts = {} } = assessment;
-  const name = isDraft ? "draft" : ruleset === 0 ? "no ruleset" : `ruleset ${ruleset}`;
+/** The action, and everything that led to it. */
+export function DecisionCard({ of, ruleset, alternatives = [], thresholds, children }: DecisionCardProps) {
+  const { action, review, score, reasons, rule, shadow, degraded } = of;
   const withoutRule = alternatives.find(({ without }) => "rule" in without);
+  return (
+    <Card
+      title={[<ActionBadge key="action" action={action} />, ` ${decidedBy(of, thresholds)} (${ruleset})`]}
+    >
+      {review && <Notice kind="warn">The rule asks for a person to look at this visitor.</Notice>}
+      {degraded.length > 0 && (
+        <Notice kind="warn">
+          No data for {degraded.join(", ")}: the visitor may look more innocent than it is.
+        </Notice>
+      )}
+      <ScoreBar score={score} reasons={reasons} thresholds={thresholds} />
+      <Reasons of={of} alternatives={alternatives} />
+      {withoutRule && (
+        <p>
+          Without the rule <code>{rule}</code> it would be <ActionBadge action={withoutRule.action} />
+        </p>
+      )}
+      {shadow.map(({ rule: shadowed, action: wanted, review: wantsReview }) => (
+        <p key={shadowed}>
+          Rule <code>{shadowed}</code> in shadow would decide <ActionBadge action={wanted} />
+          {wantsReview && "and ask for a review"}
+        </p>
+      ))}
+      {children}
+    </Card>
+  );
+}
+
+function decidedBy(
+  { action, rule, score }: Pick<Assessment, "action" | "rule" | "score">,
+  from?: Thresholds,
+) {
+  if (rule !== null) return `decided by rule ${rule}`;
+  const byScore = from && (score >= from.deny ? "deny" : score >= from.challenge ? "challenge" : "allow");
+  const isStricter = byScore !== undefined && ACTIONS.indexOf(action) > ACTIONS.indexOf(byScore);
+  return isStricter ? "because data is missing" : "decided by the score";
+}
+
+interface ReasonsProps {
+  readonly of: Pick<Assessment, "action" | "reasons">;
+  readonly alternatives: Alternatives;
+}
+
+/** Each reason with its weight and, if it is known, what the visitor would get without it. */
+function Reasons({ of: { action, reasons }, alternatives }: ReasonsProps) {
   const without = ({ code }: Reason) => {
     const found = alternatives.find((change) => "reason" in change.without && change.without.reason === code);
     if (found === undefined) return null;
@@ -70,38 +114,38 @@ export function AssessmentResult({ of, visitor, isDraft }: AssessmentResultProps
       </TwoLines>
     );
   };
+  const nameOf = (reason: Reason) => (
+    <TwoLines below={<Marked text={meaningOf(reason.code)} />}>
+      <Swatch index={reasons.indexOf(reason)} /> <code>{reason.code}</code>
+    </TwoLines>
+  );
+  const columns: Column<Reason>[] = [
+    ["Reason", nameOf],
+    ["Weight", ({ weight }) => weight.toFixed(2), "number"],
+  ];
+  return (
+    <Table
+      caption="Reasons"
+      rows={reasons}
+      rowKey={({ code }) => code}
+      columns={alternatives.length > 0 ? [...columns, ["Without it", without]] : columns}
+      empty="No reason to doubt this visitor."
+    />
+  );
+}
+
+interface AssessmentResultProps {
+  readonly of: AssessedVisitor;
+  readonly visitor: VisitorInput;
+  readonly isDraft: boolean;
+}
+
+export function AssessmentResult({ of: { assessment, ...rest }, visitor, isDraft }: AssessmentResultProps) {
+  const { ruleset, facts = {}, ip, email } = assessment;
+  const name = isDraft ? "draft" : ruleset === 0 ? "no ruleset" : `ruleset ${ruleset}`;
   return (
     <>
-      <Card title={[<ActionBadge key="action" action={action} />, " ", decidedBy(of, name)]}>
-        {review && <Notice kind="warn">The rule asks for a person to look at this visitor.</Notice>}
-        {degraded.length > 0 && (
-          <Notice kind="warn">
-            No data for {degraded.join(", ")}: the visitor may look more innocent than it is.
-          </Notice>
-        )}
-        <ScoreBar score={score} reasons={reasons} thresholds={thresholds} />
-        <Table
-          caption="Reasons"
-          rows={reasons}
-          rowKey={({ code }) => code}
-          columns={[
-            ["Reason", (reason) => <ReasonName reason={reason} index={reasons.indexOf(reason)} />],
-            ["Weight", ({ weight }) => weight.toFixed(2), "number"],
-            ["Without it", without],
-          ]}
-          empty="No reason to doubt this visitor."
-        />
-        {withoutRule && (
-          <p>
-            Without the rule <code>{rule}</code> it would be <ActionBadge action={withoutRule.action} />
-          </p>
-        )}
-        {shadow.map(({ rule: shadowed, action: wanted, review: wantsReview }) => (
-          <p key={shadowed}>
-            Rule <code>{shadowed}</code> in shadow would decide <ActionBadge action={wanted} />
-            {wantsReview && "and ask for a review"}
-          </p>
-        ))}
+      <DecisionCard of={assessment} ruleset={name} {...rest}>
         <Copies json={JSON.stringify(assessment, null, 2)}>
           {[visitor.ip, visitor.email].map(
             (value) =>
@@ -112,21 +156,10 @@ export function AssessmentResult({ of, visitor, isDraft }: AssessmentResultProps
               ),
           )}
         </Copies>
-      </Card>
-      {assessment.ip?.reputation && (
-        <EvidenceCard title="Evidence about the address" from={assessment.ip.reputation} />
-      )}
-      {assessment.email && <EvidenceCard title="Evidence about the email address" from={assessment.email} />}
+      </DecisionCard>
+      {ip?.reputation && <EvidenceCard title="Evidence about the address" from={ip.reputation} />}
+      {email && <EvidenceCard title="Evidence about the email address" from={email} />}
       <FactTable facts={facts} />
     </>
   );
-}
-
-/** @param ruleset by which it was decided */
-function decidedBy({ assessment, thresholds }: AssessedVisitor, ruleset: string): string {
-  const { action, rule, score } = assessment;
-  if (rule !== null) return `decided by rule ${rule} (${ruleset})`;
-  const byScore = score >= thresholds.deny ? "deny" : score >= thresholds.challenge ? "challenge" : "allow";
-  const isStricter = ACTIONS.indexOf(action) > ACTIONS.indexOf(byScore);
-  return `${isStricter ? "because data is missing" : "decided by the score"} (${ruleset})`;
 }

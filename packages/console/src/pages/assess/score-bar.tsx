@@ -5,7 +5,7 @@ import type { AssessedVisitor } from "@inkling/server/admin-answers";
 interface ScoreBarProps {
   readonly score: number;
   readonly reasons: AssessedVisitor["assessment"]["reasons"];
-  readonly thresholds: AssessedVisitor["thresholds"];
+  readonly thresholds?: AssessedVisitor["thresholds"] | undefined;
 }
 
 const COLORS = 4;
@@ -18,7 +18,7 @@ export const Swatch = ({ index }: { index: number }) => (
   </svg>
 );
 
-export function ScoreBar({ score, reasons, thresholds: { challenge, deny } }: ScoreBarProps) {
+export function ScoreBar({ score, reasons, thresholds }: ScoreBarProps) {
   let innocent = 1;
   const parts = reasons.map(({ code, weight }) => {
     const from = 1 - innocent;
@@ -30,9 +30,11 @@ export function ScoreBar({ score, reasons, thresholds: { challenge, deny } }: Sc
     <figure>
       <figcaption>
         <strong>Score {score.toFixed(2)}</strong>
-        <span class="faint">
-          challenge from {challenge}, deny from {deny}
-        </span>
+        {thresholds && (
+          <span class="faint">
+            challenge from {thresholds.challenge}, deny from {thresholds.deny}
+          </span>
+        )}
       </figcaption>
       <svg
         class="score"
@@ -47,7 +49,7 @@ export function ScoreBar({ score, reasons, thresholds: { challenge, deny } }: Sc
             <title>{`${code} adds ${added.toFixed(2)}`}</title>
           </rect>
         ))}
-        {[challenge, deny].map((threshold) => (
+        {Object.values(thresholds ?? {}).map((threshold) => (
           <line key={threshold} x1={threshold} x2={threshold} y2={1} />
         ))}
       </svg>

@@ -51,8 +51,11 @@ export function useDraft(newest: Ruleset | undefined): Draft {
     base,
     isChanged: newest === undefined || text !== fresh.text,
     isWritten: text !== fresh.text,
-    write: (written) => set({ text: written, base }),
-    publishedAs: (published) => set({ text, base: published }),
+    write: (written) => set(written === fresh.text ? undefined : { text: written, base }),
+    publishedAs: (published) => {
+      keep(undefined);
+      setKept({ text, base: published }); // until the newest ruleset is loaded again
+    },
     discard: () => set(undefined),
   };
 }

@@ -104,6 +104,6 @@ interface ReplaceProps {
 /** Replaces the draft; asks first if something would be lost. */
 function Replace({ text, draft, run }: ReplaceProps) {
   if (!draft.isWritten) return <Button text={text} onClick={run} />;
-  const question = [`${text}?`, `What you have written since ruleset ${draft.base} is lost.`, text] as const;
+  const question = [`${text}?`, "What you have written is lost.", text] as const;
   return <ConfirmButton text={text} question={question} isDanger run={async () => run()} />;
 }
