@@ -64,6 +64,7 @@ export const MENU: readonly Section[] = [
     pages: [
       ["Feeds", "/feeds", "docs/feeds.md"],
       ["Decisions and rules", "/decisions", "docs/decisions.md"],
+      ["Stored decisions", "/stored-decisions", "docs/stored-decisions.md"],
       ["Policy", "/policy", "docs/policy.md"],
       ["Accuracy", "/accuracy", "docs/accuracy.md"],
       ["Segment format", "/segment-format", "docs/segment-format.md"],

@@ -5,6 +5,7 @@
 // (server/src/admin/operations.ts), which describes its parameters, body and answer.
 
 import type { AdminProblemCode } from "./problems.ts";
+import { keysOf } from "./tables.ts";
 
 export const ADMIN_PATH = "/admin/v1/";
 /** Of a body, unless its operation takes more. */
@@ -41,6 +42,7 @@ export const AUDIT_ACTIONS = [
   "override-adopted",
   "ruleset-published",
   "ruleset-rolled-back",
+  "decisions-deleted",
   "database-confirmed",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
@@ -447,4 +449,4 @@ const ROWS = {
 
 export type AdminOperationId = keyof typeof ROWS;
 export const ADMIN_OPERATIONS: Readonly<Record<AdminOperationId, AdminOperationRow>> = ROWS;
-export const ADMIN_OPERATION_IDS = Object.keys(ROWS) as readonly AdminOperationId[];
+export const ADMIN_OPERATION_IDS = keysOf(ROWS);

@@ -86,7 +86,7 @@ export const EVIDENCE_ENTRY = {
       ...TEXT,
       lookups: ["email"],
       where: "email",
-      docs: "popular domain that was probably meant",
+      docs: "popular domain that was probably meant, or domain that it looks like",
     },
     weight: {
       type: "number",

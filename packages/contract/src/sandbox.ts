@@ -5,6 +5,7 @@
 //
 // src  documentation addresses (RFC 5737, RFC 3849) and example domains (RFC 2606)
 
+import type { VisitorInput } from "./assess.ts";
 import { FLAG_ROWS, REPUTATION_FLAGS, type ReputationFlag } from "./flags.ts";
 import type { MxOutcome } from "./members.ts";
 import type { ProblemCode } from "./problems.ts";
@@ -188,10 +189,34 @@ export const SANDBOX_DOMAINS: readonly SandboxDomain[] = [
   disposable("invalid-disposable", "disposable, but not a valid address", false),
   ordinary("invalid.example", "not a valid address", false),
   {
+    ...ordinary("listed.example", "on one list that no other confirms: the label `listed`, no verdict"),
+    evidence: [entry("disposable", "listed", "label")],
+  },
+  {
     ...ordinary("mistyped.example", "a mistyped domain, with the label `mistyped`"),
     evidence: [{ feed: "inkling", label: "mistyped", effect: "label", did_you_mean: "example.com" }],
   },
 ];
+
+/** Visitors for `POST /v1/assess`: one for each action and reason that the sandbox's addresses and domains can cause. */
+export const SANDBOX_VISITORS = [
+  { ip: "192.0.2.1", email: "jane@example.com" },
+  { ip: "192.0.2.4" },
+  { ip: "192.0.2.5" },
+  { ip: "192.0.2.6" },
+  { ip: "192.0.2.8" },
+  { ip: "192.0.2.1", user_agent: "Googlebot/2.1" },
+  { ip: "192.0.2.1", expected_country: "FR" },
+  {
+    ip: "192.0.2.1",
+    previous: { latitude: 35.7, longitude: 139.7, at: "2100-01-01T00:00:00Z" }, // not past: counts as a minute ago
+  },
+  { email: "jane@disposable.example" },
+  { email: "jane@invalid.example" },
+  { email: "jane@listed.example" },
+  { email: "jane@mistyped.example" },
+  { email: "info@example.com" },
+] as const satisfies readonly Omit<VisitorInput, "event">[];
 
 interface SandboxCheck extends Omit<SandboxDomain, "evidence"> {
   readonly mx: MxOutcome;
@@ -250,6 +275,9 @@ const NUMBERS = {
   INTERNAL: 16,
   DATA_NOT_LOADED: 17,
   KEYS_NOT_LOADED: 18,
+  IDEMPOTENCY_KEY_INVALID: 28,
+  DECISION_NOT_FOUND: 29,
+  DECISIONS_UNREACHABLE: 30,
 } satisfies Record<ProblemCode, number>;
 
 /** Every problem, also those that no request causes: they depend on the key, the server or the moment. */

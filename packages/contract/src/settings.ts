@@ -4,6 +4,8 @@
 // line of `inkling config` and of docs/configuration.md (`npm run generate`), and a member of Settings, which every part
 // receives.
 
+import { keysOf } from "./tables.ts";
+
 export const LOG_LEVELS = ["error", "info", "access"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
@@ -41,9 +43,9 @@ export type SettingType = keyof SettingValues | WholeNumber;
  * The processes that read a setting. A primary and its workers are those of `serve` and `up`, which also build. A worker
  * receives only the settings that it reads.
  */
-export type SettingReader = "primary" | "worker" | "builder" | "follower" | "publisher";
+type SettingReader = "primary" | "worker" | "builder" | "follower" | "publisher";
 
-export interface SettingRow {
+interface SettingRow {
   readonly type: SettingType;
   /** As it would stand in inkling.toml. */
   readonly default?: string | number | boolean | readonly string[];
@@ -237,6 +239,22 @@ export const SETTINGS = {
     docs: "Seconds without the database after which every key gets 503 `KEYS_NOT_LOADED`, and `/readyz` is 503; `0`: never.",
     readBy: ["primary"],
   },
+  decisions: {
+    type: "yes or no",
+    default: false,
+    help: "store what POST /v1/assess decides, for outcomes and replays (docs/stored-decisions.md)",
+    docs: "`1`: store what `POST /v1/assess` decides, for outcomes and replays ([what is stored](stored-decisions.md)).",
+    reloadable: true,
+    readBy: ["worker"],
+  },
+  decisionsDays: {
+    type: { min: 1, max: 3_650 },
+    default: 30,
+    help: "days after which stored decisions are deleted",
+    docs: "Days after which stored decisions are deleted, with their outcomes.",
+    reloadable: true,
+    readBy: ["primary"],
+  },
   drainSeconds: {
     type: { min: 0, max: 3_600 },
     default: 0,
@@ -302,7 +320,7 @@ export type SettingsOf<Reader extends SettingReader> = Pick<
 /** What a server is given. */
 export type ServerSettings = SettingsOf<"primary" | "worker">;
 
-export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
+export const SETTING_NAMES = keysOf(SETTINGS);
 
 /** The row of a setting, without its precise type. */
 export const settingRow = (name: SettingName): SettingRow => SETTINGS[name];

@@ -368,6 +368,7 @@ describe("export-mirror", () => {
     expect(exported.map(({ file }: { file: string }) => file).sort()).toEqual([
       "disposable-email-domains.json",
       "fakefilter.json",
+      "ivolo-domains.json",
       "tompec-domains.json",
     ]);
     expect(leftOut).toContainEqual({ feed: "relay-domains", why: "comes with Inkling" });

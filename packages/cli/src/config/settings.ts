@@ -55,7 +55,7 @@ const settingsSchema = z.object(
   ),
 ) as unknown as z.ZodType<Parsed>; // the types of rows and of their schemas are the same (setting-types.ts)
 
-export type Origin = "default" | "file" | "credential" | "environment" | "flag";
+type Origin = "default" | "file" | "credential" | "environment" | "flag";
 
 export interface LoadedSettings {
   readonly settings: Settings;

@@ -28,6 +28,7 @@ import { shown } from "../config/settings.ts";
 import { CliError, explainFileError, Stopped } from "../terminal/errors.ts";
 import { LiveLine, Progress } from "../terminal/progress.ts";
 import type { Terminal } from "../terminal/terminal.ts";
+import { linesIn } from "./lines.ts";
 import { ensureWritable } from "./store.ts";
 
 export type BuildDone = BuildEvent & { type: "done" };
@@ -156,14 +157,7 @@ function died(
 }
 
 async function eachLine(stream: ReadableStream<Uint8Array>, use: (line: string) => void): Promise<void> {
-  const decoder = new TextDecoder();
-  let rest = "";
-  for await (const chunk of stream) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-    rest = lines.pop()!;
-    for (const line of lines) use(line);
-  }
-  if (rest !== "") use(rest);
+  for await (const lines of linesIn(stream)) lines.forEach(use);
 }
 
 /** What is kept of a build beyond its release; the release itself has only what its content follows from. */

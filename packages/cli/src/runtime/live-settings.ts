@@ -26,7 +26,7 @@ const knownSettings = z.object({
 });
 type Known = z.output<typeof knownSettings>;
 /** The port of a server: several may share a data folder. */
-export type Role = number | "build";
+type Role = number | "build";
 
 const fileOf = ({ dataDir }: Settings, role: Role) => join(dataDir, DATA_FOLDER.knownSettings(String(role)));
 
@@ -45,7 +45,7 @@ const entryOf = (actor: string, before: object, after: object): HostEntry => ({
 });
 
 /** The entry for settings that a running server takes over. */
-export function settingsEntry(
+function settingsEntry(
   actor: string,
   names: readonly SettingName[],
   before: Settings,
@@ -73,7 +73,7 @@ export async function recordStart(
 }
 
 /** Notes the settings in force; those of a read-only data folder are not known to the next start. */
-export function noteSettings(settings: Settings, role: Role, log: Pick<RunningServer["log"], "error">): void {
+function noteSettings(settings: Settings, role: Role, log: Pick<RunningServer["log"], "error">): void {
   const path = fileOf(settings, role);
   const salt = randomBytes(16).toString("hex");
   const rows = SETTING_NAMES.map((name) => {

@@ -46,9 +46,9 @@ export type NetworkSubject = Flag | "relay" | "hosting" | "anycast" | "guard";
 
 /**
  * What a domain claim is about; `free` and `relay` are allow-lists. `popular` only weighs against disposable lists, below
- * a `shared` domain anybody gets a name of their own.
+ * a `shared` domain anybody gets a name of their own. An entry that is `copied` is an old one, which lists took from each other.
  */
-export type DomainSubject = "disposable" | "free" | "relay" | "popular" | "shared";
+export type DomainSubject = "disposable" | "free" | "relay" | "popular" | "shared" | "copied";
 
 /** The networks of one feed under one label; a feed of several labels has several of these. */
 export interface NetworkClaims {

@@ -3,7 +3,7 @@
 import type { DomainSubject, GuardKind, Label, NetworkKind, NetworkSubject } from "./claims.ts";
 
 /** What a feed contributes to. */
-export type Sets = NetworkSubject | DomainSubject | "geolocation" | "registered_country" | "network" | "kind";
+type Sets = NetworkSubject | DomainSubject | "geolocation" | "registered_country" | "network" | "kind";
 
 /** Formats, each with its default file extension, which is also used in requests to a mirror's base URL. */
 export const EXTENSIONS = {
@@ -85,7 +85,7 @@ export const CREDENTIALS = [
   "ip2locationToken",
   "ipinfoToken",
 ] as const;
-export type CredentialName = (typeof CREDENTIALS)[number];
+type CredentialName = (typeof CREDENTIALS)[number];
 
 /** maxmindAccountId -> INKLING_MAXMIND_ACCOUNT_ID, where an operator sets it. */
 export const variableName = (setting: string): string =>

@@ -38,7 +38,7 @@ export interface Published {
   readonly bits: number;
 }
 
-export interface PublishedRanges {
+interface PublishedRanges {
   readonly v4: RangeColumns;
   readonly v6: RangeColumns;
   /** Value n is `lists[n - 1]`. */

@@ -254,6 +254,7 @@ describe("samples of each domain feed", () => {
       ["disposable-domains-mx.txt", "domain-lines", bucher],
       ["disposable-domains-mx.json", "domain-json", bucher],
       ["tompec-domains.json", "domain-json", { "another.example": "", "throwaway.example": "" }],
+      ["ivolo-domains.json", "domain-json", { "another.example": "", "old.example": "" }],
       ["wesbos-burner.txt", "domain-lines", { "burner.example": "", "throwaway.example": "" }],
       ["relay-mail.txt", "domain-lines", { "alias.example": "", "relay.example": "" }],
       [

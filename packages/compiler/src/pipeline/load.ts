@@ -109,7 +109,7 @@ function loadedFeed(load: Load, tried: Tried, next: FeedState): LoadedFeed {
 }
 
 /** Destroys expired copies of a feed that is turned off, where its licence requires that. */
-export function destroyExpired(feed: Feed, dataDir: string, now: Date): void {
+function destroyExpired(feed: Feed, dataDir: string, now: Date): void {
   if (feed.destroyOld !== true) return;
   const { copy, candidate, pending, ...rest } = readFeedState(feed, dataDir);
   const isExpired = ({ fetchedAt, publishedAt }: KeptCopy) => {

@@ -13,7 +13,7 @@ import { hasDisposableName, NAME_WEIGHT, weightOf } from "./domain-weights.ts";
 import { type DomainVerdicts, mayHaveMail, ownPath, sharedNames } from "./email.ts";
 import type { EvidenceText } from "./evidence.ts";
 
-export type DomainEvidence = ReadonlyMap<string, readonly EvidenceText[]>;
+type DomainEvidence = ReadonlyMap<string, readonly EvidenceText[]>;
 
 /** The feed of entries that are ours and on no list. */
 const OURS = "inkling";

@@ -1,6 +1,7 @@
 // email.ts: claims about mail domains -> the disposable ones, with their providers.
 //
-// in   claims of each loaded feed: disposable lists, two kinds of allow-list (free and relay), popular and shared domains
+// in   claims of each loaded feed: disposable lists, two kinds of allow-list (free and relay), popular and shared domains,
+//      and the old entries that lists copied from each other
 // out  disposable domain -> providers; and every domain that lists disagreed on
 // cost 76,000 domains of the default lists: 0.5 s; 140,000 of their seeds: 0.4 s
 //
@@ -11,8 +12,8 @@
 //   3 a relay, what is below it, and what is above it (flagging the parent would flag the relay): never
 //   4 below a disposable domain: disposable
 //   5 on no list of free mail, and nothing else against it (domain-doubts.ts): disposable where a list of its own
-//     observation has it, lists of two publishers have it, it had a live mail server, or its name says so; a collection is enough alone
-//     where no other is loaded that could confirm it
+//     observation has it, it had a live mail server, or its name says so. A name that is no old copy is also disposable where
+//     lists of two publishers have it, or one alone while no other is loaded that could confirm it
 //   6 otherwise a vote: weights (domain-weights.ts), a list and its copies once (lineage.ts); as many against as for: not
 //     disposable
 
@@ -65,7 +66,8 @@ export function judgeDomains(claims: readonly DomainClaims[]): DomainVerdicts {
   const doubted = new Map<string, readonly Doubt[]>();
   const undecided = new Set<string>();
   const byName = new Set<string>();
-  const needsConfirmation = isConfirmed(lists.filter(({ feed }) => weightOf(feed) < OWN_OBSERVATION));
+  const copied = claims.filter((claim) => claim.subject === "copied");
+  const mayConfirm = isConfirmed(lists.filter(({ feed }) => weightOf(feed) < OWN_OBSERVATION));
   for (const domain of byDepth(listed)) {
     const cut = cutSuffix(domain);
     const up = walkUp(domain, cut);
@@ -83,7 +85,9 @@ export function judgeDomains(claims: readonly DomainClaims[]): DomainVerdicts {
       if (conflict.verdict === "not disposable") continue;
     }
     const isUndoubted = parent === undefined && !isFree && doubts.length === 0;
-    if (isUndoubted && needsConfirmation && !isConfirmed(lists.filter((claim) => names(claim, path)))) {
+    const isCopy = copied.some((claim) => names(claim, path));
+    const listing = () => lists.filter((claim) => names(claim, path));
+    if (isUndoubted && (isCopy || mayConfirm) && !isConfirmed(listing(), isCopy)) {
       if (hasDisposableName(path)) byName.add(domain);
       else {
         undecided.add(domain);
@@ -97,14 +101,17 @@ export function judgeDomains(claims: readonly DomainClaims[]): DomainVerdicts {
   return { disposable, conflicts, doubts: doubted, listed: undecided, byName };
 }
 
-/** Is one of these lists of its own observation, that of live mail servers included, or are they of two publishers? */
-function isConfirmed(lists: readonly DomainClaims[]): boolean {
+/**
+ * Is one of these lists of its own observation, that of live mail servers included, or are they of two publishers?
+ * @param isCopy an old entry, which a second publisher has only copied as well
+ */
+function isConfirmed(lists: readonly DomainClaims[], isCopy = false): boolean {
   const [first] = lists;
   return lists.some(
     ({ feed }) =>
       weightOf(feed) >= OWN_OBSERVATION ||
       LIVE_MAIL_SERVERS.has(feed) ||
-      publisherOf(feed) !== publisherOf(first!.feed),
+      (!isCopy && publisherOf(feed) !== publisherOf(first!.feed)),
   );
 }
 

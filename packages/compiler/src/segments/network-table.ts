@@ -18,7 +18,7 @@ import { EvidenceWriter } from "./evidence-records.ts";
 import { rangeSections } from "./range-table.ts";
 import type { SectionData } from "./segment-writer.ts";
 
-export interface NetworkTable {
+interface NetworkTable {
   readonly sections: readonly SectionData[];
   readonly ranges: { readonly v4: number; readonly v6: number };
   readonly records: number;

@@ -32,6 +32,7 @@ const ACTIONS: Readonly<Record<AuditEntry["action"], string>> = {
   "key-adopted": "key adopted from a copy",
   "ruleset-published": "ruleset published",
   "ruleset-rolled-back": "ruleset rolled back",
+  "decisions-deleted": "decisions deleted",
   "override-adopted": "override adopted from a copy",
   "database-confirmed": "database confirmed",
   "change-failed": "change failed",

@@ -282,6 +282,7 @@ function setEmail(set: Set, { email: sent }: AssessmentInput, { email }: Visitor
   set("email.providers", email.providers);
   set("email.listed", labels.has("listed"));
   set("email.mistyped", labels.has("mistyped"));
+  set("email.confusable", labels.has("confusable"));
   set("email.role_account", labels.has("role_account"));
   set("email.alias", labels.has("alias"));
   set("email.relay", labels.has("relay"));

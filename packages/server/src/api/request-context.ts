@@ -3,6 +3,7 @@
 
 import type { IpAddress, LoadedRelease, Mode, Overrides, Prefix } from "@inkling/engine";
 import type { BatchMemory } from "../batch/memory.ts";
+import type { Decisions } from "../decisions/decisions.ts";
 import { callerAddress, proxyAddress, visitorAddress } from "../http/client-address.ts";
 import type { Key } from "../keys/key.ts";
 import type { Keyring } from "../keys/keyring.ts";
@@ -44,6 +45,9 @@ export interface AppOptions extends StatusSource {
   readonly usage: UsageCounter;
   readonly overrides: { readonly current: Overrides };
   readonly rulesets: { readonly current: PublishedRuleset };
+  readonly decisions: Decisions;
+  /** Are the decisions of assessments stored? */
+  readonly storesDecisions: boolean;
   readonly checks: Pick<EmailChecks, "checkMx">;
   readonly trustedProxies: readonly Prefix[];
   readonly counts: Counts;

@@ -5,14 +5,13 @@
 // err  problems as values; none thrown
 // cost three lookups, the parsing of their answers and the ruleset: about as much as the three requests that it replaces
 
-import { type AssessmentAnswer, REPUTATION_FLAGS } from "@inkling/contract";
+import { REPUTATION_FLAGS } from "@inkling/contract";
 import { Answerer, bitsOf, INCLUDE } from "@inkling/engine";
 import {
   type AssessmentInput,
   assess,
   assessmentAnswer,
   DEFAULT_RULESET,
-  type Facts,
   lookUpVisitor,
   parseRuleset,
   type Ruleset,
@@ -28,14 +27,7 @@ import { type Pipeline, type Question, WANTS } from "../lookup/pipeline.ts";
 import { SANDBOX_VERSION, sandboxAddress, sandboxEmail } from "../lookup/sandbox.ts";
 import type { PublishedRuleset } from "../rulesets/record.ts";
 import type { Counts } from "../telemetry/counts.ts";
-
-/** What one assessment saw and decided. */
-export interface Decided {
-  readonly input: AssessmentInput;
-  readonly facts: Facts;
-  readonly ruleset: Ruleset;
-  readonly answer: AssessmentAnswer;
-}
+import type { Decided } from "./decided.ts";
 
 interface AssessmentsOptions {
   readonly pipeline: Pipeline;
@@ -48,7 +40,7 @@ const ID_LENGTH = 16;
 /** Lines of a problem's detail. */
 const MAX_LINES = 5;
 /** Of each sandbox answer, so that a client's tests can compare whole answers. */
-const SANDBOX_ID = `asm_${"0".repeat(ID_LENGTH)}`;
+export const SANDBOX_ID = `asm_${"0".repeat(ID_LENGTH)}`;
 
 const NOT_JSON = problem("BODY_INVALID");
 

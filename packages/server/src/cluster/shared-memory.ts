@@ -33,7 +33,7 @@ const WORKER_BYTES = COUNTED_BYTES + LINE_BYTES;
 const CHUNK_BYTES = 1 << 20;
 
 /** What both sides have to agree on; another version of the code may lay it out in another way. */
-export const LAYOUT = `4 ${WORKER_BYTES} ${CELL_BYTES}`;
+export const LAYOUT = `5 ${WORKER_BYTES} ${CELL_BYTES}`;
 
 const bytesFor = (workers: number, cells: number) => workers * WORKER_BYTES + cells * CELL_BYTES;
 

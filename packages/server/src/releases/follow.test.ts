@@ -280,14 +280,14 @@ describe("only what was verified answers", () => {
     const older = publishSegment(1);
     mark(1, older.path);
     const { path, name } = publishSegment(2);
-    const { releases, start, events } = setUp();
+    const { releases, start, events, hooks } = setUp();
     await start();
     await releases.check();
     writeFileSync(path, "y".repeat(100));
-    const checking = releases.check();
-    expect(releases.current?.name).toBe(older.name);
-    expect(releases.refused?.reason).toContain("was written to while it answered");
-    await checking;
+    const during: (string | undefined)[] = [];
+    hooks.whileVerifying = () => void during.push(releases.current?.name, releases.refused?.reason);
+    await releases.check();
+    expect(during).toEqual([older.name, expect.stringContaining("was written to while it answered")]);
     expect(releases.current?.name).toBe(name);
     expect(releases.refused).toBeUndefined();
     const last = events.slice(-5).map((event) => event.type);
@@ -296,14 +296,14 @@ describe("only what was verified answers", () => {
 
   test("one whose file is put in place anew, as a copy does it, goes on answering and is verified again", async () => {
     const { path, name } = publishSegment(1);
-    const { releases, start, verified, events } = setUp();
+    const { releases, start, verified, events, hooks } = setUp();
     await start();
     await releases.check();
     replace(path, segmentBytes("geo"));
-    const checking = releases.check();
-    expect(releases.current?.name).toBe(name);
-    expect(releases.isVerified).toBe(false);
-    await checking;
+    const during: unknown[] = [];
+    hooks.whileVerifying = () => void during.push(releases.current?.name, releases.isVerified);
+    await releases.check();
+    expect(during).toEqual([name, false]);
     expect(releases.isVerified).toBe(true);
     expect(verified).toEqual([name, name]);
     expect(events.map(({ type }) => type)).toEqual(["serving", "verified"]);
@@ -662,14 +662,13 @@ describe("while serving", () => {
 
   test("stop during a verification swaps nothing any more", async () => {
     publish(1);
-    const { releases, start, settled } = setUp();
+    const { releases, start, settled, hooks, verified } = setUp();
     await start();
     await settled();
     publish(2);
-    const checking = releases.check();
-    await releases.stop();
-    await checking;
-    expect(serving(releases)).toBe(idOf(1));
+    hooks.whileVerifying = () => void releases.stop();
+    await releases.check();
+    expect([serving(releases), verified.at(-1)]).toEqual([idOf(1), nameOf(2)]);
   });
 });
 

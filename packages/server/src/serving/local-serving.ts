@@ -15,6 +15,7 @@ export class LocalServing implements Serving {
   readonly counts = new Counts();
   readonly workers = { states: new Map([["serving", 1]]), restarts: 0 };
   /** None but this one. */
+  readonly lostDecisions = 0;
   readonly processes = { cpuSeconds: 0, residentBytes: 0 };
   private readonly options: ServerOptions;
   private readonly memory: CellMemory;
@@ -35,9 +36,10 @@ export class LocalServing implements Serving {
 
   async listen(services: Services): Promise<number> {
     const { options, memory, counts, log, releases } = this;
-    const { keyring, overrides, rulesets } = services;
+    const { keyring, overrides, rulesets, decisions } = services;
     const { mode, version } = options;
-    const parts = { mode, version, releases, keyring, overrides, rulesets, cells: memory.cells, counts, log };
+    const state = { releases, keyring, overrides, rulesets, decisions };
+    const parts = { mode, version, ...state, cells: memory.cells, counts, log };
     this.services = services;
     this.answering = new Answering(options, parts);
     this.publish("keys");

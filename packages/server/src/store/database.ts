@@ -25,7 +25,7 @@ export const TIMEOUT_MS = 5_000;
 const LOCK_RETRY_MS = 10;
 const POSTGRES_CONNECTIONS = 4;
 
-export type Dialect = "sqlite" | "postgres";
+type Dialect = "sqlite" | "postgres";
 
 interface Address {
   readonly dialect: Dialect;
