@@ -4,7 +4,7 @@ import type { AuditEntry } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { Card, Code, RelativeTime } from "../components/basics.tsx";
-import { Field, type Options, Select, TextField } from "../components/form.tsx";
+import { Field, type Options, PeriodField, Select, TextField } from "../components/form.tsx";
 import { Paged } from "../components/paged.tsx";
 import { Table, TwoLines } from "../components/table.tsx";
 
@@ -46,14 +46,6 @@ const WAYS: Readonly<Record<NonNullable<AuditEntry["way"]>, string>> = {
 const ALL = ["", "all"] as const;
 const ACTION_OPTIONS: Options = [ALL, ...Object.entries(ACTIONS)];
 const WAY_OPTIONS: Options = [ALL, ...Object.entries(WAYS)];
-const PERIODS: Options = [
-  ["", "any time"],
-  ["1", "last day"],
-  ["7", "last week"],
-  ["30", "last 30 days"],
-  ["365", "last year"],
-];
-const DAY_MS = 86_400_000;
 
 interface Trail {
   readonly entries: readonly AuditEntry[];
@@ -65,8 +57,6 @@ export function AuditPage() {
   const take = (name: string) => (value: string) => setFilter((old) => ({ ...old, [name]: value.trim() }));
   const follow = (name: string) => (event: { currentTarget: HTMLInputElement }) =>
     take(name)(event.currentTarget.value);
-  const takeDays = (days: string) =>
-    take("since")(days && new Date(Date.now() - Number(days) * DAY_MS).toISOString());
   const query = new URLSearchParams(Object.entries(filter).filter(([, value]) => value !== "")).toString();
   return (
     <Card title="Changes">
@@ -77,9 +67,7 @@ export function AuditPage() {
         <Field label="Way">
           <Select options={WAY_OPTIONS} onChoose={take("way")} />
         </Field>
-        <Field label="Time">
-          <Select options={PERIODS} onChoose={takeDays} />
-        </Field>
+        <PeriodField onSince={take("since")} />
         <TextField label="Who" type="search" onChange={follow("actor")} />
         <TextField
           label="Subject"
