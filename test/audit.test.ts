@@ -20,6 +20,7 @@ import { type AuditEntry, auditJson } from "../packages/server/src/store/audit.t
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
 import { type AdminTest, adminServer, closeAdminServers } from "./admin-server.ts";
 import { fetch } from "./checked-fetch.ts";
+import { decisionRow } from "./decision-rows.ts";
 import { makeMirror } from "./made-mirror.ts";
 import { freePort } from "./ports.ts";
 import { smallRelease, temporaryFolder } from "./release.ts";
@@ -28,6 +29,14 @@ afterAll(closeAdminServers);
 
 const ADA = { actor: "ada", way: "cli" } as const;
 const FLAG = { flag: "is_tor_exit", verdict: false, note: "our office" } as const;
+const NOW = Date.now();
+/** The trail keeps no `ref`. */
+const DELETED = {
+  action: "decisions-deleted",
+  subject: "decisions",
+  before: null,
+  after: { by: "ref", deleted: 1 },
+} as const;
 const FEED = "disposable-email-domains";
 
 /** What an entry says beside who, when and by which way. */
@@ -185,6 +194,12 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
       });
       const [before, after] = [2, 3].map((number) => expect.objectContaining({ number }));
       return [["rules", "rollback"], { action: "ruleset-rolled-back", subject: "ruleset 3", before, after }];
+    },
+  ],
+  "decisions delete": [
+    async (host) => {
+      await host.withStore(({ decisions }) => decisions.add([decisionRow(1, NOW, { ref: "user-81" })]));
+      return [["decisions", "delete", "--ref", "user-81"], DELETED];
     },
   ],
   "override add": [
@@ -406,6 +421,7 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
 const ELSEWHERE: Readonly<Record<string, string>> = {
   up: "below: the keys of a first start; settings as of serve",
   serve: "test/reload.test.ts: settings at SIGHUP and at a start",
+  "decisions outcome": "a label: it changes no verdict and no access, so it leaves no entry",
   build: "settings as of serve; what it publishes is no operator's change",
 };
 
@@ -420,6 +436,9 @@ const READS = [
   "data status",
   "data verify",
   "database status",
+  "decisions export",
+  "decisions list",
+  "decisions show",
   "doctor",
   "enrich",
   ...["clickhouse", "csv", "haproxy", "ipset", "mmdb", "nftables", "nginx", "parquet"].map(
@@ -441,6 +460,7 @@ const READS = [
   "rules diff",
   "rules init",
   "rules list",
+  "rules replay",
   "rules show",
 ];
 
@@ -716,6 +736,10 @@ describe("the admin API", () => {
         {},
         { action: "ruleset-rolled-back", subject: "ruleset 3", before, after },
       ];
+    },
+    delete_decisions: async ({ store }) => {
+      await store.decisions.add([decisionRow(1, NOW, { ref: "user-81" }), decisionRow(2, NOW)]);
+      return ["decisions?ref=user-81", undefined, DELETED];
     },
     confirm_database: async () => [
       "database/confirm",

@@ -20,6 +20,7 @@ import type { StoreError } from "../packages/server/src/store/error.ts";
 import { MIGRATIONS, migrate } from "../packages/server/src/store/migrations.ts";
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
 import type { UsageBatch } from "../packages/server/src/store/usage.ts";
+import { decisionId, decisionRow } from "./decision-rows.ts";
 import { Postgres } from "./postgres.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 import { freshToken } from "./tokens.ts";
@@ -451,27 +452,8 @@ for (const backend of BACKENDS) {
 
     describe("decisions", () => {
       const DAY_MS = 86_400_000;
-      const id = (n: number) => `asm_${String(n).padStart(16, "0")}`;
-      const decision = (n: number, over: Partial<DecisionRow> = {}): DecisionRow => ({
-        id: id(n),
-        created_at: NOW,
-        event: "sign_up",
-        ref: null,
-        ruleset: 7,
-        data_version: "3c05d22e1399",
-        action: "allow",
-        review: 0,
-        score: 0.35,
-        rule: null,
-        reasons: '[{"code":"proxy","weight":0.35}]',
-        shadow: "[]",
-        degraded: "[]",
-        facts: '{"event":"sign_up","ip.is_proxy":true}',
-        email_domain: null,
-        idempotency: null,
-        body_hash: null,
-        ...over,
-      });
+      const id = decisionId;
+      const decision = (n: number, over: Partial<DecisionRow> = {}) => decisionRow(n, NOW, over);
       const ids = async (page: Promise<{ readonly items: readonly { readonly id: string }[] }>) =>
         (await page).items.map((row) => Number(row.id.slice(4)));
 

@@ -54,13 +54,14 @@ export const ADMIN_TAGS = {
   Keys: "API keys and their usage.",
   Overrides: "The operator's own verdicts.",
   Rules: "Rulesets, and what they decide.",
+  Decisions: "What was decided, and what became of it.",
   Watch: "Traffic, hosts and the audit trail.",
 } as const;
 
 interface Row {
   readonly path: string;
   /** What `{id}` of the path names. */
-  readonly names?: "key" | "override" | "release" | "ruleset";
+  readonly names?: "key" | "override" | "release" | "ruleset" | "decision";
   readonly tag: keyof typeof ADMIN_TAGS;
   readonly summary: string;
   /** Needs neither token nor session. */
@@ -361,6 +362,16 @@ const ROWS = {
     audits: [],
     docs: "every mistake of `text`, with line and column, or how its examples come out",
   },
+  replay_ruleset: {
+    method: "POST",
+    path: `${ADMIN_PATH}rulesets/replay`,
+    tag: "Rules",
+    summary: "What a ruleset would have changed about the newest stored decisions; changes nothing",
+    problems: ["RULESET_INVALID"],
+    maxBodyBytes: MAX_RULESET_BYTES,
+    audits: [],
+    docs: "[replays](stored-decisions.md#replay) the draft in `text` over stored decisions since `since` (30 days): at most the newest 100,000, for 10 seconds at most; `stopped` says so",
+  },
   get_ruleset: {
     method: "GET",
     path: `${ADMIN_PATH}rulesets/{id}`,
@@ -392,6 +403,47 @@ const ROWS = {
     maxBodyBytes: MAX_RULESET_BYTES,
     audits: [],
     docs: "assesses `visitor` by the newest ruleset, or by the draft in `text`",
+  },
+  list_decisions: {
+    method: "GET",
+    path: `${ADMIN_PATH}decisions`,
+    tag: "Decisions",
+    summary: "Stored decisions, newest first",
+    docs: "[stored decisions](stored-decisions.md), newest first. `action`, `event`, `rule`, `reason`, `outcome`, `ref`, `domain`, `since`, `until`, `limit`, `cursor`",
+  },
+  delete_decisions: {
+    method: "DELETE",
+    path: `${ADMIN_PATH}decisions`,
+    tag: "Decisions",
+    summary: "Delete the decisions about a `ref`, or those before a time",
+    audits: ["decisions-deleted"],
+    docs: "deletes the decisions about `ref`, or those `before` a time",
+  },
+  count_decisions: {
+    method: "GET",
+    path: `${ADMIN_PATH}decisions/counts`,
+    tag: "Decisions",
+    summary: "Stored decisions and their outcomes by day and action, newest first",
+    docs: "how many, by day and action, with their outcomes. `event`, `since` (30 days), `until`",
+  },
+  get_decision: {
+    method: "GET",
+    path: `${ADMIN_PATH}decisions/{id}`,
+    names: "decision",
+    tag: "Decisions",
+    summary: "A stored decision",
+    problems: ["DECISION_NOT_FOUND"],
+    docs: "one",
+  },
+  set_decision_outcome: {
+    method: "POST",
+    path: `${ADMIN_PATH}decisions/{id}/outcome`,
+    names: "decision",
+    tag: "Decisions",
+    summary: "Say what became of a visitor; the last outcome counts",
+    problems: ["DECISION_NOT_FOUND"],
+    audits: [],
+    docs: 'labels it: `{"outcome":"legitimate"}` or `"abuse"`; no verdict changes, so the audit trail has no entry',
   },
   database: {
     method: "GET",

@@ -278,13 +278,33 @@ function setEmail(set: Set, { email: sent }: AssessmentInput, { email }: Visitor
   const labels = new Set(email.evidence?.map(({ label }) => label));
   set("email.domain", parseEmail(sent).host);
   set("email.valid", email.valid);
-  set("email.disposable", email.disposable);
-  set("email.providers", email.providers);
-  set("email.listed", labels.has("listed"));
+  const ofDomain = domainFacts(email);
+  for (const name of DOMAIN_FACTS) set(name, ofDomain[name]);
   set("email.mistyped", labels.has("mistyped"));
   set("email.confusable", labels.has("confusable"));
   set("email.role_account", labels.has("role_account"));
   set("email.alias", labels.has("alias"));
-  set("email.relay", labels.has("relay"));
-  set("email.free_mail", labels.has("free_mail"));
+}
+
+/** What data says of the domain of an email address. */
+export const DOMAIN_FACTS = [
+  "email.disposable",
+  "email.providers",
+  "email.listed",
+  "email.relay",
+  "email.free_mail",
+] as const satisfies readonly FactName[];
+
+/** @param verdict with its evidence */
+export function domainFacts(
+  verdict: EmailVerdict,
+): Readonly<Record<(typeof DOMAIN_FACTS)[number], FactValue>> {
+  const has = (label: string) => verdict.evidence?.some((entry) => entry.label === label) ?? false;
+  return {
+    "email.disposable": verdict.disposable,
+    "email.providers": verdict.providers,
+    "email.listed": has("listed"),
+    "email.relay": has("relay"),
+    "email.free_mail": has("free_mail"),
+  };
 }

@@ -3,6 +3,7 @@
 import type { AdminOperationId } from "@inkling/contract";
 import type { HostReport } from "@inkling/release-store";
 import { z } from "zod";
+import type { DecisionRecorder } from "../decisions/recorder.ts";
 import type { HostNames } from "../http/host-names.ts";
 import type { Actor } from "../keys/actor.ts";
 import type { Keyring } from "../keys/keyring.ts";
@@ -76,6 +77,7 @@ export interface AdminAppOptions {
   readonly store: Store;
   readonly overrideCache: Pick<LiveOverrides, "refresh" | "current">;
   readonly rulesetCache: Pick<LiveRulesets, "refresh" | "current">;
+  readonly decisions: Pick<DecisionRecorder, "label" | "flush">;
   readonly keyLoader: Pick<LiveKeys, "refresh">;
   readonly keyring: Pick<Keyring, "find">;
   /** The database's history, and revocations that it could not take. */
@@ -98,6 +100,8 @@ export interface AdminAppOptions {
   readonly log: Log;
   /** Epoch ms. */
   readonly now: () => number;
+  /** Milliseconds of a monotonic clock. */
+  readonly elapsed: () => number;
   readonly newRequestId: () => string;
   readonly randomBytes: (n: number) => Uint8Array;
 }

@@ -4,7 +4,7 @@
 //      The user agent is left out unless a rule of the ruleset that decided reads it (docs/stored-decisions.md).
 
 import type { Action, AssessmentAnswer, DegradedData, Outcome } from "@inkling/contract";
-import type { FactValue } from "@inkling/engine/assess";
+import type { FactValue, PastDecision } from "@inkling/engine/assess";
 import type { EpochMs } from "../keys/key.ts";
 
 /** As columns, which are also how workers hand it to the primary. Members in JSON have the shape of the answer's. */
@@ -30,7 +30,7 @@ export interface DecisionRow {
   readonly body_hash: string | null;
 }
 
-/** A stored decision for programs: as exported, and as a replay reads it. */
+/** A stored decision for programs: the admin API and `inkling decisions` give it. */
 export interface DecisionJson {
   readonly id: string;
   readonly at: string;
@@ -83,6 +83,22 @@ export function decisionJson(row: StoredRow): DecisionJson {
     facts: JSON.parse(row.facts),
     outcome,
     outcome_at: row.outcome_at === null ? null : new Date(Number(row.outcome_at)).toISOString(),
+  };
+}
+
+/** What a replay reads of a decision. */
+export function pastDecision(row: StoredRow): PastDecision {
+  const { id, ref, action, rule, outcome } = row;
+  const [degraded, facts] = [JSON.parse(row.degraded), JSON.parse(row.facts)];
+  return {
+    id,
+    at: new Date(Number(row.created_at)).toISOString(),
+    ref,
+    action,
+    rule,
+    degraded,
+    facts,
+    outcome,
   };
 }
 
