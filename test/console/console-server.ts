@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { dataActions, Updates } from "../../packages/cli/src/runtime/keep-fresh.ts";
 import { openConsole } from "../../packages/console/src/files.ts";
-import { startServer } from "../../packages/server/src/server.ts";
+import { type ServerOptions, startServer } from "../../packages/server/src/server.ts";
 import { openStore } from "../../packages/server/src/store/store.ts";
 import { DESK, faultsOf, openPage, PHONE, picture } from "../browser.ts";
 import { testServerOptions } from "../server-options.ts";
@@ -20,7 +20,10 @@ export interface ConsoleServer {
   stop(): Promise<unknown>;
 }
 
-export async function startConsole(dataDir: string): Promise<ConsoleServer> {
+export async function startConsole(
+  dataDir: string,
+  options: Partial<ServerOptions> = {},
+): Promise<ConsoleServer> {
   const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
   const store = await openStore(databaseUrl);
   const token = (await store.adminToken.create({ actor: "test", way: "cli" }))!; // a new database has no token
@@ -28,6 +31,7 @@ export async function startConsole(dataDir: string): Promise<ConsoleServer> {
   const files = await openConsole();
   const server = await startServer({
     ...testServerOptions(dataDir),
+    ...options,
     actions: async () => dataActions(new Updates()),
     console: async (request, path) => files.serve(request, path),
   });
@@ -72,7 +76,7 @@ export class ConsoleBrowser {
   async go(page: Page, hash: string): Promise<void> {
     await page.goto(`${this.server.origin}/#/${hash}`);
     await page.locator("main h1").waitFor();
-    await page.locator("main .loading").waitFor({ state: "detached" });
+    await page.locator("main .loading").first().waitFor({ state: "detached" });
   }
 }
 

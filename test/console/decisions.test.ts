@@ -26,10 +26,11 @@ let tabs: ConsoleBrowser;
 let page: Page;
 const go = (hash: string) => tabs.go(page, hash);
 const button = (name: string | RegExp) => page.getByRole("button", { name, exact: typeof name === "string" });
-const rowsOf = async (table: string) => {
+const rowsIn = async (page: Page, table: string) => {
   const rows = page.getByRole("table", { name: table, exact: true }).locator("tbody tr");
   return (await rows.allInnerTexts()).map((text) => text.replace(/\s+/g, " ").trim());
 };
+const rowsOf = (table: string) => rowsIn(page, table);
 const admin = async (method: string, path: string, body?: object) => {
   const headers = { Authorization: `Bearer ${server.token}`, "Inkling-Author": "bob" };
   const json = body === undefined ? {} : { body: JSON.stringify(body) };
@@ -224,7 +225,7 @@ describe("rules", () => {
     await page.getByRole("alert").filter({ hasText: "Nothing was published" }).waitFor();
     await page.getByText("bob published ruleset 4 after you began this draft.").waitFor();
     expect(await area().inputValue()).toBe(mine);
-    const changes = page.getByLabel("Changes since ruleset 4");
+    const changes = page.getByRole("region", { name: "Changes since ruleset 4" });
     expect(await changes.locator("del").allInnerTexts()).toContain('-on_missing = "deny"\n');
     await button("Publish").click();
     await until(async () => (await rowsOf("History"))[0]!.startsWith("5 active"));
@@ -233,7 +234,7 @@ describe("rules", () => {
 
   test("what a ruleset changed, and the way back to it by number", async () => {
     await button("Show changes of ruleset 4").click();
-    const changes = page.getByLabel("Changes of ruleset 4");
+    const changes = page.getByRole("region", { name: "Changes of ruleset 4" });
     await changes.getByText('+on_missing = "deny"').waitFor();
     await confirm(page, "Roll back to ruleset 4", "Roll back");
     await waitForMessage(page, "Ruleset 6 is active: the text of ruleset 4.");
@@ -256,6 +257,123 @@ describe("rules", () => {
     await page.keyboard.press("Escape");
     await page.keyboard.press("Tab");
     expect(await page.evaluate("document.activeElement.tagName")).not.toBe("TEXTAREA");
+  });
+});
+
+describe("decisions", () => {
+  let stored: ConsoleServer;
+  let page: Page;
+  const go = (hash: string) => new ConsoleBrowser(tabs.browser, stored).go(page, hash);
+  const row = () => page.getByRole("table", { name: "Decisions" }).locator("tbody tr");
+  const rows = async () => {
+    await page.locator("main .loading").first().waitFor({ state: "detached" });
+    return (await row().allInnerTexts()).map((text) => text.replace(/\s+/g, " ").trim());
+  };
+
+  beforeAll(async () => {
+    const dataDir = temporaryFolder();
+    smallRelease(dataDir, 4, [], [], true);
+    stored = await startConsole(dataDir, { decisions: true });
+    const own = new ConsoleBrowser(tabs.browser, stored);
+    page = await own.logIn(await own.open());
+    const send = async (url: string, token: string, body: object) => {
+      const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+      const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+      return (await response.json()) as { token: string };
+    };
+    const { token } = await send(`${stored.origin}/admin/v1/keys`, stored.token, {
+      name: "x",
+      scopes: ["assess"],
+    });
+    for (const visitor of [
+      { event: "sign_up", ip: PROXY, email: `a@${smallDomain(4)}`, ref: "user-1" },
+      { event: "login", ip: PROXY, ref: "user-2" },
+      { event: "login", ip: "8.8.8.8", ref: "user-1" },
+    ])
+      await send(`${stored.api}/v1/assess`, token, visitor);
+    await until(async () => {
+      await go("lookup");
+      await go("decisions");
+      return (await rows()).length === 3;
+    });
+  });
+  afterAll(() => stored?.stop());
+
+  test("while they are off, how to turn them on", async () => {
+    await tabs.go(tabs.browser.contexts()[0]!.pages()[0]!, "decisions");
+    const first = tabs.browser.contexts()[0]!.pages()[0]!;
+    await first.getByText("This server stores no decisions.").waitFor();
+    await first.getByText("decisions = true").waitFor();
+    await first.getByText("No decision is stored yet.").waitFor();
+  });
+
+  test("by day, and filtered", async () => {
+    await page
+      .getByRole("img", { name: /^Decisions per day \(UTC\)\. 3 in total, most at .*: 3\.$/ })
+      .waitFor();
+    expect(await page.getByText("This server stores no decisions.").count()).toBe(0);
+    expect(await rows()).toEqual([
+      expect.stringMatching(/allow score 0\.00 login user-1 8\.8\.8\.0\/24 none$/),
+      expect.stringMatching(/allow score 0\.35 login user-2 81\.2\.69\.0\/24, GB proxy$/),
+      expect.stringMatching(
+        /deny score 0\.94 sign_up user-1 disposable-4\.com 81\.2\.69\.0\/24, GB proxy, disposable$/,
+      ),
+    ]);
+    for (const [label, value, count] of [
+      ["Action", "allow", 2],
+      ["Reason", "proxy", 1],
+      ["Outcome", "abuse", 0],
+      ["Outcome", "none", 1],
+      ["Time", "1", 1],
+    ] as const) {
+      await page.getByLabel(label).selectOption(value);
+      await until(async () => (await rows()).length === count);
+    }
+    await page.getByLabel("Event").fill("sign_up");
+    await page.keyboard.press("Enter");
+    await page.getByText("No decision matches.").waitFor();
+  });
+
+  test("one decision: why, its facts, its outcome, others of the same ref", async () => {
+    await go("decisions?action=deny");
+    await row().getByRole("link").first().click();
+    await page.getByRole("heading", { name: "deny decided by the score (no ruleset)" }).waitFor();
+    expect((await rowsIn(page, "Facts")).join()).toContain("disposable-4.com");
+    await page.getByRole("button", { name: "Abuse" }).click();
+    await page.getByRole("button", { name: "Abuse", pressed: true }).waitFor();
+    await page.getByRole("button", { name: "Legitimate", pressed: false }).waitFor();
+    await page.getByRole("link", { name: "user-1" }).click();
+    await until(async () => (await rows()).length === 2);
+    expect((await rows())[1]).toEndWith("abuse");
+    await go(`decisions/asm_${"1".repeat(16)}`);
+    await page.getByRole("alert").waitFor();
+  });
+
+  test("a replay of a draft: what changes, by rule, with precision, and its examples", async () => {
+    await go("rules");
+    await page.getByLabel("Ruleset", { exact: true }).fill(`
+      [[rule]]
+      name = "proxies"
+      when = "ip.is_proxy"
+      then = "deny"
+      mode = "live"
+      [[rule]]
+      name = "logins"
+      when = 'event == "login"'
+      then = "challenge"
+      mode = "shadow"`);
+    await page.getByRole("status").filter({ hasText: "1 live rule, 1 in shadow" }).waitFor();
+    await page.getByRole("button", { name: "Replay the draft" }).click();
+    await page.getByText("1 of 3 decisions would change").waitFor();
+    expect(await rowsIn(page, "Changed actions")).toEqual([expect.stringMatching(/^allow deny 1 1/)]);
+    expect(await rowsIn(page, "Rules of the draft")).toEqual([
+      expect.stringMatching(/^proxies deny 2 1 100 % of 1 \d+ % to 100 % 100 % of 1 \d+ % to 100 % 1/),
+      expect.stringMatching(/^logins challenge ?shadow 2 \d if it were live/),
+    ]);
+    await page.getByRole("table", { name: "Changed actions" }).getByText("1", { exact: true }).last().click();
+    await page.getByRole("link", { name: "user-2" }).first().click();
+    await page.getByRole("heading", { name: /^allow decided by the score/ }).waitFor();
+    await page.evaluate("sessionStorage.clear()");
   });
 });
 

@@ -10,11 +10,14 @@ import { fetch } from "../checked-fetch.ts";
 import { smallDomain, smallRelease, temporaryFolder } from "../release.ts";
 import {
   ALL_FEEDS,
+  DECISION_COUNTS,
+  DECISIONS,
   HOSTS,
   HOUR,
   LARGE_NUMBERS,
   MONTH,
   NO_TRAFFIC,
+  REPLAY,
   TOR_EXIT,
   TROUBLE,
   TROUBLED_FEEDS,
@@ -130,11 +133,31 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await area.fill((await area.inputValue()).replace('mode = "shadow"', 'mode = "live"'));
     await page.getByText("1 of 2 examples pass").waitFor();
     await click("Show changes of ruleset 1");
-    await page.getByLabel("Changes of ruleset 1").waitFor();
+    await page.getByRole("region", { name: "Changes of ruleset 1" }).waitFor();
     await look("rules-changed");
     await area.fill(`${(await area.inputValue()).replaceAll("ip.kind ==", "ip.knd ==")}[[rule]]`);
     await page.getByText(/\d mistakes?$/).waitFor();
     await look("rules-mistakes");
+    await answer(page, "rulesets/replay", REPLAY);
+    await click("Replay the draft");
+    await page.getByText("1,234 of 100,000 decisions would change").waitFor();
+    for (const examples of await page.locator("details > summary", { hasText: "3" }).all())
+      await examples.click();
+    await look("rules-replayed");
+    await page.unrouteAll();
+  });
+
+  test("decisions", async () => {
+    await answer(page, "decisions/counts", DECISION_COUNTS);
+    await answer(page, "decisions?**", DECISIONS);
+    await answer(page, "decisions/asm_*", DECISIONS.decisions[0]);
+    await go("decisions");
+    await page.getByRole("table", { name: "Decisions" }).waitFor();
+    await look("decisions");
+    await page.locator("tbody a").first().click();
+    await page.getByRole("heading", { name: "Facts" }).waitFor();
+    await look("decision");
+    await page.unrouteAll();
   });
 
   test("data", async () => {
@@ -254,6 +277,7 @@ describe("without data", () => {
   const EMPTY: readonly [name: string, hash: string, text: string][] = [
     ["assess", "assess?ip=8.8.8.8", "The server has no release"],
     ["rules", "rules", "No ruleset yet: the score decides."],
+    ["decisions", "decisions", "This server stores no decisions"],
     ["data", "data", "No release yet"],
     ["keys", "keys", "No keys yet"],
     ["traffic", "traffic", "No data yet: the first minute since the start is not over."],

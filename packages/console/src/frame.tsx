@@ -19,12 +19,14 @@ import { TrafficPage } from "./pages/traffic.tsx";
 
 const AssessPage = lazyPage(async () => (await import("./pages/assess/assess.tsx")).AssessPage);
 const RulesPage = lazyPage(async () => (await import("./pages/rules/rules.tsx")).RulesPage);
+const DecisionsPage = lazyPage(async () => (await import("./pages/decisions/decisions.tsx")).DecisionsPage);
 
 const LOOKUP = { id: "lookup", title: "Lookup", Page: LookupPage };
 const PAGES = [
   LOOKUP,
   { id: "assess", title: "Assess", Page: AssessPage },
   { id: "rules", title: "Rules", Page: RulesPage },
+  { id: "decisions", title: "Decisions", Page: DecisionsPage },
   { id: "data", title: "Data", Page: DataPage },
   { id: "keys", title: "Keys", Page: KeysPage },
   { id: "traffic", title: "Traffic", Page: TrafficPage },

@@ -113,13 +113,7 @@ export function LineChart<P extends Point>(props: LineChartProps<P>) {
           {values.map((value, i) => {
             const { at = "" } = points[i] ?? {};
             return value === null ? null : (
-              <circle
-                key={at}
-                fill={color}
-                cx={x(i)}
-                cy={layout.y(value)}
-                r={values.length > 60 ? 1.5 : 2.5}
-              >
+              <circle key={at} fill={color} cx={x(i)} cy={layout.y(value)} r={values.length > 60 ? 1.5 : 2.5}>
                 <title>{`${formatTime(at)}: ${name} ${formatValue(value)}`}</title>
               </circle>
             );

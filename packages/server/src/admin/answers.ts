@@ -5,7 +5,7 @@ import type { newKeyBody } from "../keys/key-input.ts";
 import type * as schemas from "../lookup/answer-schemas.ts";
 import type { changesAnswer, dataAnswer, feedsAnswer, releasesAnswer } from "./data.ts";
 import type { updateState } from "./data-actions.ts";
-import type { decisionAnswer, replayAnswer } from "./decisions.ts";
+import type { countsAnswer, decisionAnswer, replayAnswer } from "./decisions.ts";
 import type { keyAnswer, keysAnswer, usageAnswer, usedKeyAnswer } from "./keys.ts";
 import type { lookupAnswer } from "./lookup.ts";
 import type { importAnswer, overrideAnswer } from "./overrides.ts";
@@ -54,6 +54,7 @@ export type RulesetCheck = z.output<typeof checkAnswer>;
 export type DeclaredFacts = RulesetCheck["facts"];
 export type AssessedVisitor = z.output<typeof visitorAnswer>;
 export type Decision = z.output<typeof decisionAnswer>;
+export type DecisionCounts = z.output<typeof countsAnswer>;
 export type Replayed = z.output<typeof replayAnswer>;
 
 export type Traffic = z.output<typeof trafficAnswer>;

@@ -45,6 +45,8 @@ export const FactTable = ({ facts }: { facts: Readonly<Record<string, unknown>> 
   />
 );
 
+export const rulesetName = (number: number) => (number === 0 ? "no ruleset" : `ruleset ${number}`);
+
 type Alternatives = AssessedVisitor["alternatives"];
 
 interface DecisionCardProps {
@@ -142,10 +144,9 @@ interface AssessmentResultProps {
 
 export function AssessmentResult({ of: { assessment, ...rest }, visitor, isDraft }: AssessmentResultProps) {
   const { ruleset, facts = {}, ip, email } = assessment;
-  const name = isDraft ? "draft" : ruleset === 0 ? "no ruleset" : `ruleset ${ruleset}`;
   return (
     <>
-      <DecisionCard of={assessment} ruleset={name} {...rest}>
+      <DecisionCard of={assessment} ruleset={isDraft ? "draft" : rulesetName(ruleset)} {...rest}>
         <Copies json={JSON.stringify(assessment, null, 2)}>
           {[visitor.ip, visitor.email].map(
             (value) =>

@@ -86,15 +86,21 @@ export function ApiRequest({ value, answer }: { value: string; answer: unknown }
   );
 }
 
+interface CopiesProps {
+  readonly json: string;
+  readonly title?: string;
+  readonly children?: ComponentChildren;
+}
+
 /** An answer as JSON. */
-export const Copies = ({ json, children }: { json: string; children?: ComponentChildren }) => (
+export const Copies = ({ json, title = "JSON answer with evidence", children }: CopiesProps) => (
   <>
     <p class="actions">
       {children}
       <CopyButton text={json} label="Copy JSON" />
     </p>
     <details>
-      <summary>JSON answer with evidence</summary>
+      <summary>{title}</summary>
       <Code text={json} />
     </details>
   </>

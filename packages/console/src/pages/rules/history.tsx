@@ -20,6 +20,13 @@ const SHOWN = 10;
 
 export function History({ rulesets, onRollback }: HistoryProps) {
   const [isWhole, setWhole] = useState(false);
+  const [shown, setShown] = useState<number>();
+  const changes = ({ number }: ListedRuleset) => {
+    const isShown = number === shown;
+    const text = isShown ? "Hide" : "Show";
+    const toggle = () => setShown(isShown ? undefined : number);
+    return <Button text={text} label={`${text} changes of ruleset ${number}`} onClick={toggle} />;
+  };
   return (
     <Card title="History">
       <Table
@@ -31,7 +38,7 @@ export function History({ rulesets, onRollback }: HistoryProps) {
           ["Published", ({ created_at }) => <RelativeTime iso={created_at} />],
           ["Author", ({ author }) => author],
           ["Note", ({ note }) => note],
-          ["Changes", (row) => <ChangesOf number={row.number} />],
+          ["Changes", changes],
           [
             "Action",
             (row) => row !== rulesets[0] && <RollBack of={row} newest={rulesets[0]} onDone={onRollback} />,
@@ -42,6 +49,7 @@ export function History({ rulesets, onRollback }: HistoryProps) {
       {!isWhole && rulesets.length > SHOWN && (
         <Button text={`Show all ${rulesets.length}`} onClick={() => setWhole(true)} />
       )}
+      <div aria-live="polite">{shown !== undefined && <Comparison key={shown} number={shown} />}</div>
     </Card>
   );
 }
@@ -52,29 +60,22 @@ const Name = ({ of: { number, restores }, isActive }: { of: ListedRuleset; isAct
   </TwoLines>
 );
 
-/** Since the ruleset before; numbers have no gaps. */
-function ChangesOf({ number }: { number: number }) {
-  const [isShown, setShown] = useState(false);
-  const text = isShown ? "Hide" : "Show";
-  return (
-    <>
-      <Button text={text} label={`${text} changes of ruleset ${number}`} onClick={() => setShown(!isShown)} />
-      {isShown && <Comparison number={number} />}
-    </>
-  );
-}
-
+/** What a ruleset changed since the one before; numbers have no gaps. */
 function Comparison({ number }: { number: number }) {
   const textOf = async (id: number, signal: AbortSignal) =>
     id === 0 ? "" : (await api<Ruleset>(`rulesets/${id}`, { signal })).text;
   const loading = useLoad(
     async (signal) => ({ before: await textOf(number - 1, signal), after: await textOf(number, signal) }),
-    [number],
+    [],
   );
+  const title = `Changes of ruleset ${number}`;
   return (
-    <Loaded from={loading} waiting="Comparing …">
-      {(texts) => <Changes label={`Changes of ruleset ${number}`} {...texts} />}
-    </Loaded>
+    <>
+      <h3>{title}</h3>
+      <Loaded from={loading} waiting="Comparing …">
+        {(texts) => <Changes label={title} {...texts} />}
+      </Loaded>
+    </>
   );
 }
 

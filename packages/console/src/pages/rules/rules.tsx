@@ -14,6 +14,7 @@ import { type Draft, useDraft } from "./draft.ts";
 import { Editor, goTo } from "./editor.tsx";
 import { History } from "./history.tsx";
 import { Publish } from "./publish.tsx";
+import { ReplayCard } from "./replay.tsx";
 
 async function loadRulesets(signal: AbortSignal) {
   const history = await listAll<ListedRuleset>("rulesets", "rulesets", signal);
@@ -84,6 +85,7 @@ function Rules({ history, newest, reload }: RulesProps) {
           )}
         </p>
       </Card>
+      <ReplayCard text={draft.text} />
       <Publish draft={draft} newest={newest} reload={reload} />
       <History rulesets={history} onRollback={rolledBack} />
       <AssessVisitor
