@@ -17,6 +17,8 @@ export interface ConsoleServer {
   readonly api: string;
   readonly token: string;
   readonly paths: readonly string[];
+  /** As SIGHUP does. */
+  reload(changed: Partial<ServerOptions>): Promise<unknown>;
   stop(): Promise<unknown>;
 }
 
@@ -29,9 +31,9 @@ export async function startConsole(
   const token = (await store.adminToken.create({ actor: "test", way: "cli" }))!; // a new database has no token
   await store.close();
   const files = await openConsole();
+  const settings = { ...testServerOptions(dataDir), ...options };
   const server = await startServer({
-    ...testServerOptions(dataDir),
-    ...options,
+    ...settings,
     actions: async () => dataActions(new Updates()),
     console: async (request, path) => files.serve(request, path),
   });
@@ -40,6 +42,7 @@ export async function startConsole(
     api: `http://127.0.0.1:${server.port}`,
     token,
     paths: files.paths,
+    reload: (changed) => server.reload({ ...settings, ...changed }),
     stop: () => server.stop(),
   };
 }
