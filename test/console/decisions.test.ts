@@ -59,7 +59,7 @@ describe("assess", () => {
   };
 
   test("a link to a visitor: action, reasons with weights, what would change it, facts, evidence", async () => {
-    const visitor = { ip: PROXY, email: `info+a&b@${smallDomain(4)}`, expected_country: "FR" };
+    const visitor = { ip: PROXY, email: `info+a%b@${smallDomain(4)}`, expected_country: "FR" };
     await go(`assess?${new URLSearchParams(visitor)}`);
     await page.getByRole("heading", { name: "deny decided by the score (no ruleset)" }).waitFor();
     for (const [label, value] of [
@@ -85,6 +85,9 @@ describe("assess", () => {
     expect((await rowsOf("Evidence about the email address")).join()).toContain("role account");
     await page.getByRole("link", { name: `Look up ${visitor.email}` }).click();
     await page.getByText("Disposable email address").waitFor();
+    await page.getByRole("link", { name: "Assess this visitor" }).click();
+    await page.getByRole("heading", { name: "deny decided by the score (no ruleset)" }).waitFor();
+    expect(await page.getByRole("textbox", { name: "Email address" }).inputValue()).toBe(visitor.email);
   });
 
   test("a visitor without reasons, one that is refused, and no visitor; the address follows", async () => {

@@ -78,7 +78,7 @@ export function ApiRequest({ value, answer }: { value: string; answer: unknown }
       <Code text={curl} />
       <Copies json={json}>
         <a href={`#/assess?${new URLSearchParams({ [value.includes("@") ? "email" : "ip"]: value })}`}>
-          Assess
+          Assess this visitor
         </a>
         <CopyButton text={curl.replaceAll("\\\n", "")} label="Copy curl" />
       </Copies>
