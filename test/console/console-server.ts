@@ -34,7 +34,7 @@ export async function startConsole(
   const settings = { ...testServerOptions(dataDir), ...options };
   const server = await startServer({
     ...settings,
-    actions: async () => dataActions(new Updates()),
+    actions: async () => dataActions(new Updates(), { current: { feed: [], dataDir } }),
     console: async (request, path) => files.serve(request, path),
   });
   return {
