@@ -40,6 +40,14 @@ export const MENU: readonly Section[] = [
     ],
   },
   {
+    text: "Decisions",
+    pages: [
+      ["Sign-up protection", "/sign-up-protection", "docs/sign-up-protection.md"],
+      ["Decisions and rules", "/decisions", "docs/decisions.md"],
+      ["Auth hooks", "/auth-hooks", "docs/auth-hooks.md"],
+    ],
+  },
+  {
     text: "Files",
     pages: [
       ["Enrich", "/enrich", "docs/enrich.md"],
@@ -63,7 +71,6 @@ export const MENU: readonly Section[] = [
     text: "Data",
     pages: [
       ["Feeds", "/feeds", "docs/feeds.md"],
-      ["Decisions and rules", "/decisions", "docs/decisions.md"],
       ["Policy", "/policy", "docs/policy.md"],
       ["Accuracy", "/accuracy", "docs/accuracy.md"],
       ["Segment format", "/segment-format", "docs/segment-format.md"],
@@ -82,7 +89,7 @@ export const MENU: readonly Section[] = [
 ];
 
 /** Pages that others link to, and that need no line in the menu. */
-const UNLISTED = ["express-sign-up", "fastify", "nightly-enrich", "sign-up-form"].map(
+const UNLISTED = ["express-sign-up", "fastify", "nightly-enrich", "protected-sign-up", "sign-up-form"].map(
   (name) => [`examples/${name}/README.md`, `/examples/${name}`] as const,
 );
 

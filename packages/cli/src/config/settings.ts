@@ -319,7 +319,7 @@ export function shown(name: SettingName, settings: Settings): unknown {
   const { secret, type } = settingRow(name);
   if (type === "api key") return `${String(value).slice(0, "ink_live_".length)}***`;
   if (MASKED.includes(type)) return maskUrl(String(value));
-  if (secret) return "***";
+  if (secret && !(Array.isArray(value) && value.length === 0)) return "***";
   return value;
 }
 

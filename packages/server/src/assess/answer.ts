@@ -54,8 +54,17 @@ export async function answerAssessment(
   }
   const bytes = await readVisitor(server, call, isGzip);
   if (!(bytes instanceof Uint8Array)) return bytes;
-  const decided = server.assessments.assess(parseJson(bytes), call.question);
-  if (!("code" in decided)) server.decisions?.record(decided, call.question);
+  return decide(server, parseJson(bytes), call.question);
+}
+
+/** Decides about one visitor, and records the decision. */
+export function decide(
+  { assessments, decisions }: Pick<AssessServer, "assessments" | "decisions">,
+  visitor: unknown,
+  question: Question,
+): Decided | Problem {
+  const decided = assessments.assess(visitor, question);
+  if (!("code" in decided)) decisions?.record(decided, question);
   return decided;
 }
 
