@@ -150,7 +150,7 @@ function recorded(server: "serve" | "up"): { request: LocalRequest; status: numb
 test.concurrent("has types, which the README's examples use", async () => {
   const readme = readFileSync(resolve(import.meta.dir, "../packages/local/README.md"), "utf8");
   const blocks = [...readme.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, text]) => text!);
-  expect(blocks.length).toBe(3);
+  expect(blocks.length).toBe(4);
   blocks.forEach((text, i) => {
     writeFileSync(join(project, `readme-${i}.ts`), text);
   });

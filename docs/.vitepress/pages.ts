@@ -44,6 +44,7 @@ export const MENU: readonly Section[] = [
     pages: [
       ["Sign-up protection", "/sign-up-protection", "docs/sign-up-protection.md"],
       ["Decisions and rules", "/decisions", "docs/decisions.md"],
+      ["Stored decisions", "/stored-decisions", "docs/stored-decisions.md"],
       ["Auth hooks", "/auth-hooks", "docs/auth-hooks.md"],
     ],
   },
@@ -71,6 +72,7 @@ export const MENU: readonly Section[] = [
     text: "Data",
     pages: [
       ["Feeds", "/feeds", "docs/feeds.md"],
+      ["Your own feeds", "/own-feeds", "docs/own-feeds.md"],
       ["Policy", "/policy", "docs/policy.md"],
       ["Accuracy", "/accuracy", "docs/accuracy.md"],
       ["Segment format", "/segment-format", "docs/segment-format.md"],

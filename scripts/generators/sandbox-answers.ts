@@ -20,22 +20,20 @@ import {
   INCLUDE,
   IpAddress,
   LOOKUPS,
-  Overrides,
   type Prefix,
   parseIpInto,
   SPECIAL_USE,
   unwrapIpv4,
 } from "@inkling/engine";
-import { Assessments } from "../../packages/server/src/assess/assessments.ts";
 import {
   type Problem,
   type ProblemCode,
   problem,
   problemBody,
 } from "../../packages/server/src/http/problems.ts";
-import { Pipeline, WANTS } from "../../packages/server/src/lookup/pipeline.ts";
+import { WANTS } from "../../packages/server/src/lookup/pipeline.ts";
 import { SANDBOX_VERSION, sandboxAddress, sandboxEmail } from "../../packages/server/src/lookup/sandbox.ts";
-import { NO_RULESET } from "../../packages/server/src/rulesets/record.ts";
+import { assessInSandbox } from "../../packages/server/src/openapi/examples.ts";
 import type { GeneratedFile } from "./generated.ts";
 
 /** Everything that an answer can have. */
@@ -55,34 +53,9 @@ const found = (outcome: Uint8Array | Problem): unknown =>
 const addresses = [...SANDBOX_ADDRESSES, ...SANDBOX_PROBLEMS].flatMap(({ v4, v6 }) => [v4, v6]);
 const domains = [...SANDBOX_DOMAINS, ...SANDBOX_CHECKS, ...SANDBOX_PROBLEMS].map(({ domain }) => domain);
 
-const uncounted = () => 0;
-const counts = {
-  countFlags: uncounted,
-  countDisposable: uncounted,
-  countCountry: uncounted,
-  sampleWeight: uncounted,
-};
-const assessments = new Assessments({
-  pipeline: new Pipeline({ checkMx: () => Promise.reject(new Error("the sandbox asks no DNS")) }, counts),
-  counts,
-  rulesets: { current: NO_RULESET },
-  randomBytes: (n) => new Uint8Array(n),
-});
-
 /** What the address or the email address alone contributes to a decision, or its code. */
 function share(visitor: { readonly ip: string } | { readonly email: string }) {
-  const decided = assessments.assess(
-    { event: "sign_up", ...visitor },
-    {
-      isSandbox: true,
-      wants: WANTS.facts,
-      release: undefined,
-      overrides: Overrides.NONE,
-      now: 0,
-      mode: "serve",
-      findCaller: () => undefined,
-    },
-  );
+  const decided = assessInSandbox(visitor, WANTS.facts);
   if ("code" in decided) return decided.code as string;
   const { event: _, ...facts } = decided.answer.facts as Readonly<Record<string, unknown>>;
   return { reasons: decided.answer.reasons.map(({ code }) => code), facts };

@@ -7,6 +7,7 @@
 
 import type { Release } from "@inkling/engine";
 import {
+  aborted,
   areMarked,
   currentName,
   explained,
@@ -118,10 +119,7 @@ export class Keeper {
     if (this.stopped.signal.aborted) return;
     await this.ruleset?.start(); // before the first release, with which the application begins to assess
     await this.releases.start();
-    await new Promise((resolve) => {
-      if (this.stopped.signal.aborted) resolve(undefined);
-      else this.stopped.signal.addEventListener("abort", resolve, { once: true });
-    });
+    await aborted(this.stopped.signal);
     await Promise.all([this.channel?.stop(), this.ruleset?.stop(), this.releases.stop()]);
   }
 

@@ -225,3 +225,16 @@ test("a table that never had anything, in the place of one that had, is an error
   await live.stop();
   expect(existsSync(path)).toBe(true);
 });
+
+test("what is handed again while another value is put in force is that other value", async () => {
+  const { source, live } = setUp({
+    apply: (value) => {
+      if (value === "b" && live.current !== "b") void live.applyAgain();
+    },
+  });
+  await live.start();
+  source.change("b");
+  await live.refresh();
+  await live.applyAgain();
+  expect(live.current).toBe("b");
+});

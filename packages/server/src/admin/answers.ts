@@ -5,9 +5,11 @@ import type { newKeyBody } from "../keys/key-input.ts";
 import type * as schemas from "../lookup/answer-schemas.ts";
 import type { changesAnswer, dataAnswer, feedsAnswer, releasesAnswer } from "./data.ts";
 import type { updateState } from "./data-actions.ts";
+import type { countsAnswer, decisionAnswer, replayAnswer } from "./decisions.ts";
 import type { keyAnswer, keysAnswer, usageAnswer, usedKeyAnswer } from "./keys.ts";
 import type { lookupAnswer } from "./lookup.ts";
 import type { importAnswer, overrideAnswer } from "./overrides.ts";
+import type { checkAnswer, rulesetAnswer, rulesetsAnswer, visitorAnswer } from "./rulesets.ts";
 import type { auditAnswer, hostsAnswer, trafficAnswer } from "./watch.ts";
 
 export type {
@@ -29,6 +31,7 @@ export type DataOverview = z.output<typeof dataAnswer>;
 export type DataAge = DataOverview["ages"][number];
 export type Update = z.output<typeof updateState>;
 export type Feed = z.output<typeof feedsAnswer>["feeds"][number];
+export type UnusedFeed = z.output<typeof feedsAnswer>["unused"][number];
 export type Release = z.output<typeof releasesAnswer>["releases"][number];
 export type ReleaseChanges = NonNullable<z.output<typeof changesAnswer>["changes"]>;
 
@@ -44,6 +47,16 @@ export type Refusals = UsagePoint["refused"];
 export type Override = z.output<typeof overrideAnswer>;
 export type Imported = z.output<typeof importAnswer>;
 export type AuditEntry = z.output<typeof auditAnswer>["entries"][number];
+
+export type Ruleset = z.output<typeof rulesetAnswer>;
+export type ListedRuleset = z.output<typeof rulesetsAnswer>["rulesets"][number];
+export type RulesetCheck = z.output<typeof checkAnswer>;
+/** What a ruleset lets callers send in `facts`, by name. */
+export type DeclaredFacts = RulesetCheck["facts"];
+export type AssessedVisitor = z.output<typeof visitorAnswer>;
+export type Decision = z.output<typeof decisionAnswer>;
+export type DecisionCounts = z.output<typeof countsAnswer>;
+export type Replayed = z.output<typeof replayAnswer>;
 
 export type Traffic = z.output<typeof trafficAnswer>;
 export type TrafficPoint = Traffic["series"][number];

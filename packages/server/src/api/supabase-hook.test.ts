@@ -6,6 +6,8 @@ import { NO_FLAGS } from "@inkling/contract";
 import { formatIp, type IpSegment } from "@inkling/engine";
 import { encode, NOON, testOptions, testRelease } from "../../../../test/app-options.ts";
 import { checkResponse } from "../../../../test/checked-fetch.ts";
+import type { Decisions } from "../decisions/decisions.ts";
+import type { DecisionRow } from "../decisions/record.ts";
 import { App } from "./app.ts";
 
 const SECRET = Buffer.from("a secret of thirty-two bytes, ok").toString("base64");
@@ -35,8 +37,11 @@ function release() {
 }
 
 function setUp({ secrets = [SECRET] as readonly string[], hasRelease = true } = {}) {
+  const stored: DecisionRow[] = [];
   const made = testOptions(
     {
+      storesDecisions: true,
+      decisions: { record: (row: DecisionRow) => void stored.push(row) } as unknown as Decisions,
       hookSecrets: secrets,
       releases: {
         current: hasRelease ? release() : undefined,
@@ -47,7 +52,7 @@ function setUp({ secrets = [SECRET] as readonly string[], hasRelease = true } = 
     },
     (_, counted) => counted,
   );
-  return { ...made, app: new App(made.options) };
+  return { ...made, stored, app: new App(made.options) };
 }
 
 interface Sent {
@@ -116,6 +121,19 @@ describe("a user", () => {
       expect(answer).toEqual({ error: { message: expect.stringMatching(/account/), http_code: 403 } });
     else expect(answer).toEqual({});
     expect(recorded).toEqual([]); // no key pays for it
+  });
+
+  test("leaves a decision, under the user's id and the id in the response", async () => {
+    const { app, stored } = setUp();
+    const response = await send(app, { body: hook(TOR, "jane@gmail.com") });
+    expect(stored).toMatchObject([
+      {
+        id: response.headers.get("Inkling-Assessment"),
+        event: "sign_up",
+        ref: "ff7fc9ae-3b1b-4642-9241-64adb9848a03",
+        action: "challenge",
+      },
+    ]);
   });
 
   test("is counted as one lookup", async () => {

@@ -1,7 +1,8 @@
 // store.ts: keys and usage, overrides and the admin token, kept in an SQLite file or a PostgreSQL database.
 //
 // in   the database's address
-// out  Store: keys; `usage` (usage.ts), `overrides` (overrides.ts), `rulesets` (rulesets.ts), `adminToken` (admin-token.ts)
+// out  Store: keys; `usage` (usage.ts), `overrides` (overrides.ts), `rulesets` (rulesets.ts), `decisions`
+//      (decisions.ts), `adminToken` (admin-token.ts)
 // err  StoreError with a hint; its text never has the password or a token
 // cost see each method; no lookup waits for it
 
@@ -26,6 +27,7 @@ import { hashToken, type KeyMode, newKeyToken, randomBase62, tokenHint } from ".
 import { AdminTokenStore } from "./admin-token.ts";
 import { insertAudit, lockAudit } from "./audit.ts";
 import { Database } from "./database.ts";
+import { DecisionStore } from "./decisions.ts";
 import { DumpTables } from "./dump.ts";
 import { StoreError } from "./error.ts";
 import { type HistoryMark, type HistoryReading, readHistory } from "./history.ts";
@@ -44,7 +46,7 @@ const PUBLISHER_LOCK = 0x696e6b70;
 /** Where the caller names nobody. */
 const UNNAMED: Actor = { actor: "inkling", way: undefined };
 
-export interface StoreOptions {
+interface StoreOptions {
   readonly now?: () => EpochMs;
   readonly randomBytes?: (n: number) => Uint8Array;
   /** Longest that one call may take. */
@@ -83,6 +85,7 @@ export const KEY_PAGES = new NewestFirst("key");
 export class Store implements KeySource {
   readonly overrides: OverrideStore;
   readonly rulesets: RulesetStore;
+  readonly decisions: DecisionStore;
   readonly adminToken: AdminTokenStore;
   readonly usage: UsageTables;
   /** For backups. */
@@ -101,6 +104,7 @@ export class Store implements KeySource {
     };
     this.overrides = new OverrideStore(this.tables);
     this.rulesets = new RulesetStore(this.tables);
+    this.decisions = new DecisionStore(this.tables);
     this.adminToken = new AdminTokenStore(this.tables);
     this.usage = new UsageTables(this.tables);
     this.dump = new DumpTables(this.tables);
