@@ -9,6 +9,7 @@ import {
   type Release,
 } from "@inkling/engine";
 import type { AppOptions } from "../packages/server/src/api/app.ts";
+import { VISITOR_COUNTS_BYTES, VisitorCounts } from "../packages/server/src/assess/visitor-counts.ts";
 import type { Decisions } from "../packages/server/src/decisions/decisions.ts";
 import { type Counted, type Key, type KeyId, REFUSALS, SCOPES } from "../packages/server/src/keys/key.ts";
 import { cellsOnDemand } from "../packages/server/src/limits/key-cells.testing.ts";
@@ -76,6 +77,7 @@ export function testOptions<T>(
     },
     overrides: { current: Overrides.NONE },
     rulesets: { current: NO_RULESET },
+    visits: new VisitorCounts(new Uint8Array(VISITOR_COUNTS_BYTES), new Uint8Array(32)),
     decisions: NO_DECISIONS,
     storesDecisions: false,
     checks: { checkMx: () => ({ outcome: "found", known: [] }) },

@@ -38,6 +38,18 @@ const DELETED = {
   after: { by: "ref", deleted: 1 },
 } as const;
 const FEED = "disposable-email-domains";
+const FACTS = {
+  id: FEED,
+  title: FEED,
+  homepage: "https://lists.example",
+  cadence_hours: 24,
+  stale_hours: 48,
+  sets: "disposable",
+  licence: "CC0-1.0",
+  on: true,
+  own: false,
+  needs_agreement: false,
+};
 
 /** What an entry says beside who, when and by which way. */
 interface Expected {
@@ -258,6 +270,26 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
       { action: "feed-disabled", subject: FEED, before: { on: true }, after: here({ on: false }) },
     ],
   ],
+  "feeds add": [
+    async (host) => {
+      writeFileSync(host.path("office.txt"), "91.9.0.0/24\n");
+      const row = { id: "office", form: "networks", claims: "vpn", file: host.path("office.txt") };
+      return [
+        ["feeds", "add", "office", "--form", "networks", "--claims", "vpn", "--file", row.file],
+        { action: "feed-added", subject: "office", before: null, after: here(row) },
+      ];
+    },
+  ],
+  "feeds remove": [
+    async (host) => {
+      const row = { id: "office", form: "networks", claims: "vpn", file: host.path("office.txt") };
+      writeFileSync(host.path("feeds.json"), JSON.stringify({ added: [row] }));
+      return [
+        ["feeds", "remove", "office"],
+        { action: "feed-removed", subject: "office", before: row, after: here({}) },
+      ];
+    },
+  ],
   "data update": [
     async (host) => [
       ["data", "update", "--mirror", host.mirror()],
@@ -444,6 +476,7 @@ const READS = [
   ...["clickhouse", "csv", "haproxy", "ipset", "mmdb", "nftables", "nginx", "parquet"].map(
     (format) => `export ${format}`,
   ),
+  "feeds check",
   "feeds export-mirror",
   "feeds list",
   "grep",
@@ -629,6 +662,11 @@ describe("the admin API", () => {
   };
 
   const CHANGES: Readonly<Partial<Record<AdminOperationId, Prepare>>> = {
+    choose_feed: async () => [
+      "data/feeds",
+      { id: FACTS.id, on: false },
+      { action: "feed-disabled", subject: FACTS.id, before: { on: true }, after: here({ on: false }) },
+    ],
     update_now: async ({ host }) => {
       const current = currentName(host.dataDir);
       const after = here({ requested: "all feeds" });
@@ -783,7 +821,8 @@ describe("the admin API", () => {
           verify: async () => ({}) as never,
         },
         actions: {
-          feeds: [],
+          feeds: [FACTS],
+          chooseFeed: () => {},
           update: () => ({ running: false, asked: isRequested, last: null }),
           isRequested: () => isRequested,
           updateNow: () => {

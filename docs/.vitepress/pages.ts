@@ -63,6 +63,7 @@ export const MENU: readonly Section[] = [
     text: "Data",
     pages: [
       ["Feeds", "/feeds", "docs/feeds.md"],
+      ["Your own feeds", "/own-feeds", "docs/own-feeds.md"],
       ["Decisions and rules", "/decisions", "docs/decisions.md"],
       ["Stored decisions", "/stored-decisions", "docs/stored-decisions.md"],
       ["Policy", "/policy", "docs/policy.md"],

@@ -142,7 +142,7 @@ export interface Network {
   readonly asn?: number;
   /** Of that system. */
   readonly organization?: string;
-  /** `hosting`, `isp`, `mobile`, `education`, `government` or `business`, by a published range or a rule of `packages/compiler/data/network-kinds.csv` about the name. `unknown` where none fits, or rules of two kinds do: a quarter of announced IPv4. */
+  /** `hosting`, `isp`, `mobile`, `education`, `government` or `business`, by a published range or a rule of `packages/compiler/data/network-kinds.csv` about the name. `unknown` where none fits, or rules of two kinds do: a tenth of announced IPv4, three tenths of IPv6. */
   readonly kind: Open<"hosting" | "isp" | "mobile" | "education" | "government" | "business" | "unknown">;
   /** Do many people come from one address, as published? */
   readonly shared: boolean;

@@ -44,6 +44,22 @@ export const DEGRADED_DATA = [
 ] as const;
 export type DegradedData = (typeof DEGRADED_DATA)[number];
 
+/** What `count` counts the assessments of. */
+export const COUNT_SUBJECTS = ["network", "mailbox", "domain"] as const;
+export type CountSubject = (typeof COUNT_SUBJECTS)[number];
+export const COUNT_WINDOWS = ["1h", "24h"] as const;
+export type CountWindow = (typeof COUNT_WINDOWS)[number];
+export type CountFact = `count.${CountSubject}_${CountWindow}`;
+/** The fact that `count(subject, window)` of a condition reads. */
+export const countFact = (subject: CountSubject, window: CountWindow): CountFact =>
+  `count.${subject}_${window}`;
+
+const counted = (of: string) =>
+  ({
+    type: "number",
+    meaning: `assessments of ${of}, the present one included; known only while a rule reads it`,
+  }) as const;
+
 const NETWORK = { data: "network" } as const;
 const PLACE = { data: "geolocation" } as const;
 
@@ -103,7 +119,13 @@ const FACTS = {
   "email.alias": { type: "boolean", meaning: "has a tag: `jane+shop@`" },
   "email.relay": { type: "boolean", data: "disposable", meaning: "a privacy relay forwards its mail" },
   "email.free_mail": { type: "boolean", data: "disposable", meaning: "a provider of ordinary free mail" },
-} as const satisfies Readonly<Record<string, FactRow>>;
+  "count.network_1h": counted("the /24 or /48 in the last hour"),
+  "count.network_24h": counted("the /24 or /48 in the last 24 hours"),
+  "count.mailbox_1h": counted("the mailbox in the last hour"),
+  "count.mailbox_24h": counted("the mailbox in the last 24 hours"),
+  "count.domain_1h": counted("the email domain in the last hour"),
+  "count.domain_24h": counted("the email domain in the last 24 hours"),
+} as const satisfies Readonly<Record<string, FactRow>> & Readonly<Record<CountFact, FactRow>>;
 
 export type FactName = keyof typeof FACTS;
 /** The facts that every assessment has; a ruleset declares those below `facts`, which callers send. */

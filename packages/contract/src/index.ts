@@ -20,6 +20,7 @@ export {
   type SchemaName,
 } from "./operation-parts.ts";
 export * from "./operations.ts";
+export * from "./own-feeds.ts";
 export * from "./problems.ts";
 export * from "./sandbox.ts";
 export * from "./settings.ts";

@@ -254,6 +254,7 @@ const NUMBERS = {
   IP_ADDRESS_RESERVED: 4,
   HOST_INVALID: 22,
   BODY_INVALID: 27,
+  IDEMPOTENCY_KEY_INVALID: 28,
   BATCH_INVALID: 19,
   VALUE_INVALID: 20,
   KEY_MISSING: 5,
@@ -264,6 +265,7 @@ const NUMBERS = {
   CALLER_UNKNOWN: 26,
   VISITOR_DENIED: 25,
   PATH_NOT_FOUND: 10,
+  DECISION_NOT_FOUND: 29,
   IP_ADDRESS_NOT_FOUND: 11,
   METHOD_NOT_ALLOWED: 12,
   CONTENT_TOO_LARGE: 13,
@@ -274,10 +276,8 @@ const NUMBERS = {
   QUOTA_EXCEEDED: 15,
   INTERNAL: 16,
   DATA_NOT_LOADED: 17,
-  KEYS_NOT_LOADED: 18,
-  IDEMPOTENCY_KEY_INVALID: 28,
-  DECISION_NOT_FOUND: 29,
   DECISIONS_UNREACHABLE: 30,
+  KEYS_NOT_LOADED: 18,
 } satisfies Record<ProblemCode, number>;
 
 /** Every problem, also those that no request causes: they depend on the key, the server or the moment. */

@@ -4,6 +4,7 @@
 // line of `inkling config` and of docs/configuration.md (`npm run generate`), and a member of Settings, which every part
 // receives.
 
+import type { OwnFeed } from "./own-feeds.ts";
 import { keysOf } from "./tables.ts";
 
 export const LOG_LEVELS = ["error", "info", "access"] as const;
@@ -30,6 +31,9 @@ export interface SettingValues {
   /** "192.0.2.53", "[2001:db8::53]:5353" */
   readonly "dns servers": readonly string[];
   readonly "log level": LogLevel;
+  readonly feeds: readonly OwnFeed[];
+  /** By name. */
+  readonly secrets: Readonly<Record<string, string>>;
 }
 
 interface WholeNumber {
@@ -61,6 +65,10 @@ interface SettingRow {
   readonly secret?: true;
   /** A running server or builder takes a change over at SIGHUP. */
   readonly reloadable?: true;
+  /** It stands in inkling.toml only: no flag, no variable. */
+  readonly fileOnly?: true;
+  /** A value for each name: INKLING_FEED_SECRET_ACME, a table in inkling.toml. */
+  readonly named?: true;
   readonly readBy: readonly SettingReader[];
 }
 
@@ -190,6 +198,24 @@ export const SETTINGS = {
     type: "publisher key",
     help: "token of your IPinfo account, for the feed ipinfo-lite",
     docs: "IPinfo token, for `ipinfo-lite`.",
+    secret: true,
+    reloadable: true,
+    readBy: ["builder"],
+  },
+  feed: {
+    type: "feeds",
+    default: [],
+    help: "feeds of your own: a [[feed]] for each (docs/own-feeds.md)",
+    docs: "[Feeds of your own](own-feeds.md): a `[[feed]]` for each.",
+    fileOnly: true,
+    reloadable: true,
+    readBy: ["builder"],
+  },
+  feedSecret: {
+    type: "secrets",
+    named: true,
+    help: "values of request headers for feeds of your own, by name",
+    docs: "Values of request headers for [feeds of your own](own-feeds.md#a-header-with-a-secret), by name: `INKLING_FEED_SECRET_ACME`, a credentials file `feed_secret_acme`, or a table `[feed_secret]`.",
     secret: true,
     reloadable: true,
     readBy: ["builder"],

@@ -20,6 +20,7 @@ export * from "./live/loaded.ts";
 export * from "./live/repeated-check.ts";
 export * from "./live/snapshot-file.ts";
 export * from "./live/store-source.ts";
+export * from "./live/within.ts";
 export * from "./lock.ts";
 export * from "./open.ts";
 export * from "./publish.ts";

@@ -52,7 +52,7 @@ async function serve(live: LiveSettings, context: Context): Promise<void> {
   const upkeep = loadOnce(async () => {
     const { dataActions, keepFresh, Updates } = await import("../runtime/keep-fresh.ts");
     const updates = new Updates();
-    return { updates, actions: dataActions(updates), keepFresh };
+    return { updates, actions: dataActions(updates, live), keepFresh };
   });
   const actions = async () => (await upkeep()).actions;
   await serveUntilStopped({ mode: "serve", live, actions }, context, async ({ hasRelease, log }) => {

@@ -67,7 +67,7 @@ async function up(live: LiveSettings, context: Context): Promise<void> {
   let served = false;
   try {
     const requests = new Updates();
-    const actions = async () => dataActions(requests);
+    const actions = async () => dataActions(requests, live);
     await serveUntilStopped({ mode: "up", live, actions }, context, async ({ log }) => {
       served = true;
       const { version } = context;

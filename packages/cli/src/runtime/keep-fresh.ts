@@ -11,7 +11,10 @@
 
 import { constants, setPriority } from "node:os";
 import { join } from "node:path";
-import { FEEDS } from "@inkling/compiler/feeds";
+import type { Feed } from "@inkling/compiler/feed";
+import { choose, type FeedChoice, isChosen, writeFeedChoice } from "@inkling/compiler/feed-choice";
+import { asksForAgreement, FEEDS } from "@inkling/compiler/feeds";
+import type { Settings } from "@inkling/contract";
 import { backoffMs, DATA_FOLDER, fileStamp, messageOf, RepeatedCheck } from "@inkling/release-store";
 import type { DataActions, FeedFacts, RunningServer, UpdateState } from "@inkling/server";
 import { CliError } from "../terminal/errors.ts";
@@ -25,15 +28,34 @@ import {
   runBuild,
   writeLastBuild,
 } from "./build.ts";
+import { allFeeds, choiceOf } from "./feeds.ts";
 import type { LiveSettings } from "./live-settings.ts";
 
-const FACTS: readonly FeedFacts[] = FEEDS.map(({ id, title, homepage, cadenceHours, age }) => ({
-  id,
-  title,
-  homepage,
-  cadence_hours: cadenceHours,
-  stale_hours: age.staleHours,
-}));
+/** The built-in ones only where the choice or the others cannot be read: the build says why. */
+function factsOf(settings: FeedSettings): readonly FeedFacts[] {
+  try {
+    return facts(allFeeds(settings), choiceOf(settings.dataDir));
+  } catch (error) {
+    if (error instanceof CliError) return facts(FEEDS, { enabled: [], disabled: [] });
+    throw error;
+  }
+}
+
+const facts = (feeds: readonly Feed[], choice: FeedChoice): readonly FeedFacts[] =>
+  feeds.map((feed) => ({
+    id: feed.id,
+    title: feed.title,
+    homepage: feed.homepage,
+    cadence_hours: feed.cadenceHours,
+    stale_hours: feed.age.staleHours,
+    sets: feed.sets,
+    licence: feed.licence,
+    on: isChosen(feed, choice),
+    own: feed.definition !== undefined,
+    needs_agreement: asksForAgreement(feed),
+  }));
+
+type FeedSettings = Pick<Settings, "feed" | "dataDir">;
 
 /** The state of building, and requests for it: between the admin API and what keeps the data fresh. */
 export class Updates {
@@ -87,9 +109,16 @@ export class Updates {
 
 const now = () => new Date().toISOString();
 
-export function dataActions(updates: Updates): DataActions {
+export function dataActions(updates: Updates, live: { readonly current: FeedSettings }): DataActions {
   return {
-    feeds: FACTS,
+    get feeds() {
+      return factsOf(live.current);
+    },
+    chooseFeed(id, on) {
+      const { dataDir } = live.current;
+      const feed = allFeeds(live.current).find((one) => one.id === id);
+      if (feed !== undefined) writeFeedChoice(dataDir, choose(choiceOf(dataDir), feed, on));
+    },
     update: () => updates.state,
     isRequested: () => updates.isUnderWay,
     updateNow: () => updates.request(),
@@ -252,8 +281,10 @@ export function keepFresh(
   const { dataDir } = live.current;
   const choice = join(dataDir, DATA_FOLDER.feedChoice);
   let built = fileStamp(choice);
+  let ownFeeds = live.current.feed;
   const buildOnce = async (isWanted: boolean) => {
     built = fileStamp(choice);
+    ownFeeds = live.current.feed;
     const result = await runBuild(buildOrder(live.current, { fetch: true, onlyDue: !isWanted }), {
       signal,
       onStart: (pid) => setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL),
@@ -265,7 +296,8 @@ export function keepFresh(
   const data = new FreshData(
     {
       build: () => updates.run(buildOnce),
-      isAsked: () => updates.isRequested || fileStamp(choice) !== built, // a feed was turned on or off
+      // A feed was turned on or off, added or removed.
+      isAsked: () => updates.isRequested || fileStamp(choice) !== built || live.current.feed !== ownFeeds,
       now: Date.now,
       chance: Math.random,
       log,

@@ -169,6 +169,7 @@ export class LiveSettings {
     { log, audited }: Pick<RunningServer, "log" | "audited">,
     apply: (settings: Settings) => Promise<void>,
   ): Promise<void> {
+    if (loaded.settings.feed.length > 0) (await import("./feeds.ts")).checkOwnFeeds(loaded);
     const wanted = loaded.settings;
     const differing = SETTING_NAMES.filter((name) => !Bun.deepEquals(wanted[name], this.current[name]));
     const changed = differing.filter(isReloadable);

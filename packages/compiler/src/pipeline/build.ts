@@ -151,8 +151,8 @@ function hold(dataDir: string, manifest: Release, waiting: Release | undefined, 
 
 /** Has it no copy in use, for another reason than those that are listed apart? Without a source it is for mirrors only. */
 function isMissing(loaded: LoadedFeed, now: Date): boolean {
-  const { urls, seed, own } = loaded.feed;
-  const hasSource = urls(now).length > 0 || seed !== undefined || own !== undefined;
+  const { urls, seed, own, file } = loaded.feed;
+  const hasSource = urls(now).length > 0 || [seed, own, file].some((source) => source !== undefined);
   return hasSource && !isLoaded(loaded) && !loaded.refused && !loaded.unreached;
 }
 

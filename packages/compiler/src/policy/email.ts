@@ -67,7 +67,10 @@ export function judgeDomains(claims: readonly DomainClaims[]): DomainVerdicts {
   const undecided = new Set<string>();
   const byName = new Set<string>();
   const copied = claims.filter((claim) => claim.subject === "copied");
-  const mayConfirm = isConfirmed(lists.filter(({ feed }) => weightOf(feed) < OWN_OBSERVATION));
+  // A short list of the operator's own could not confirm what a collection has.
+  const mayConfirm = isConfirmed(
+    lists.filter(({ feed, weight }) => weight === undefined && weightOf(feed) < OWN_OBSERVATION),
+  );
   for (const domain of byDepth(listed)) {
     const cut = cutSuffix(domain);
     const up = walkUp(domain, cut);
@@ -108,8 +111,8 @@ export function judgeDomains(claims: readonly DomainClaims[]): DomainVerdicts {
 function isConfirmed(lists: readonly DomainClaims[], isCopy = false): boolean {
   const [first] = lists;
   return lists.some(
-    ({ feed }) =>
-      weightOf(feed) >= OWN_OBSERVATION ||
+    ({ feed, weight }) =>
+      weightOf(feed, weight) >= OWN_OBSERVATION ||
       LIVE_MAIL_SERVERS.has(feed) ||
       (!isCopy && publisherOf(feed) !== publisherOf(first!.feed)),
   );
@@ -185,8 +188,8 @@ function below(domain: string, parent: string): Conflict {
   return { domain, verdict: "disposable", reason: `below ${parent}, which is disposable` };
 }
 
-function weighted({ feed, lineage }: DomainClaims): WeightedList {
-  return { feed, lineage, weight: weightOf(feed) };
+function weighted({ feed, lineage, weight }: DomainClaims): WeightedList {
+  return { feed, lineage, weight: weightOf(feed, weight) };
 }
 
 function describeVotes(votes: readonly WeightedList[]): string {
@@ -201,7 +204,7 @@ function namesServices({ domains }: DomainClaims): boolean {
 }
 
 function heaviestFirst(a: DomainClaims, b: DomainClaims): number {
-  return weightOf(b.feed) - weightOf(a.feed) || (a.feed < b.feed ? -1 : 1);
+  return weightOf(b.feed, b.weight) - weightOf(a.feed, a.weight) || (a.feed < b.feed ? -1 : 1);
 }
 
 /** The service of a domain or its nearest listed parent; a service that is no domain name is no provider. */

@@ -20,6 +20,8 @@ const ACTIONS: Readonly<Record<AuditEntry["action"], string>> = {
   "admin-token-made": "admin token created",
   "feed-enabled": "feed enabled",
   "feed-disabled": "feed disabled",
+  "feed-added": "feed added",
+  "feed-removed": "feed removed",
   "data-update-asked": "update requested",
   "data-accepted": "large change accepted",
   "release-rolled-back": "release rolled back",

@@ -6,6 +6,7 @@
 // cost three lookups and the parsing of their answers; texts are at most MAX_USER_AGENT long
 
 import {
+  type CountFact,
   CRAWLERS,
   type CrawlerCheck,
   DEGRADED_DATA,
@@ -124,6 +125,8 @@ export interface VisitorAnswers {
   readonly reputation?: Reputation | undefined;
   /** With `include=evidence`. */
   readonly email?: EmailVerdict | undefined;
+  /** Where the ruleset counts. */
+  readonly counts?: Readonly<Partial<Record<CountFact, number>>> | undefined;
   readonly degraded: readonly DegradedData[];
   /** Does the release have the ranges of this feed? */
   readonly hasFeed: (id: string) => boolean;
@@ -197,6 +200,7 @@ export function visitorFacts(
   setAddress(set, input, answers);
   setPlace(set, input, answers, now);
   setEmail(set, input, answers);
+  for (const [name, count] of Object.entries(answers.counts ?? {})) set(name as CountFact, count);
   for (const [name, value] of Object.entries(input.facts ?? {})) {
     const field = schema.find(`facts.${name}`);
     if (field !== undefined) facts[field.index] = value;

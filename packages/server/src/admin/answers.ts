@@ -30,6 +30,7 @@ export type DataOverview = z.output<typeof dataAnswer>;
 export type DataAge = DataOverview["ages"][number];
 export type Update = z.output<typeof updateState>;
 export type Feed = z.output<typeof feedsAnswer>["feeds"][number];
+export type UnusedFeed = z.output<typeof feedsAnswer>["unused"][number];
 export type Release = z.output<typeof releasesAnswer>["releases"][number];
 export type ReleaseChanges = NonNullable<z.output<typeof changesAnswer>["changes"]>;
 

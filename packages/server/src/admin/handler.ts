@@ -33,6 +33,13 @@ export interface FeedFacts {
   readonly cadence_hours: number;
   /** Older than this it is stale. */
   readonly stale_hours: number;
+  readonly sets: string;
+  readonly licence: string;
+  readonly on: boolean;
+  /** Of the operator, not built in. */
+  readonly own: boolean;
+  /** Has the operator to agree to its terms first? */
+  readonly needs_agreement: boolean;
 }
 
 /** State of the builds. */
@@ -58,7 +65,10 @@ export interface UpdateState {
 
 /** What only the program around the server can do. Each throws an Error, with a `hint` where there is one. */
 export interface DataActions {
+  /** Every feed that there is. */
   readonly feeds: readonly FeedFacts[];
+  /** Turns a feed on or off; a build follows. */
+  readonly chooseFeed: (id: string, on: boolean) => void;
   readonly update: () => UpdateState;
   /** Are all feeds being fetched, or about to be? */
   readonly isRequested: () => boolean;

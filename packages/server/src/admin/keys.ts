@@ -5,6 +5,7 @@
 // note A token is in the answer that made it, and nowhere else.
 
 import { ADMIN_PATH, recordOf } from "@inkling/contract";
+import { within } from "@inkling/release-store";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import type { Actor } from "../keys/actor.ts";
@@ -220,17 +221,10 @@ export const KEY_HANDLERS = {
 } satisfies AdminHandlers;
 
 /** A database that is busy may take it later still: revoking it again changes nothing. @throws StoreError AWAY */
-async function withinWait<T>(work: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const error = new StoreError("AWAY", "the database is busy", "it is tried again");
-  const timer = setTimeout(() => late.reject(error), REVOKE_WAIT_MS);
-  try {
-    return await Promise.race([work, late.promise]);
-  } finally {
-    clearTimeout(timer);
-    work.catch(() => {}); // it came too late, or the caller has the error
-  }
-}
+const withinWait = <T>(work: Promise<T>): Promise<T> =>
+  within(REVOKE_WAIT_MS, work, () => {
+    throw new StoreError("AWAY", "the database is busy", "it is tried again");
+  });
 
 /**
  * Revokes a key on this host while the database cannot be written.

@@ -2,6 +2,7 @@
 // the API needs of the server around it.
 
 import type { IpAddress, LoadedRelease, Mode, Overrides, Prefix } from "@inkling/engine";
+import type { VisitorCounts } from "../assess/visitor-counts.ts";
 import type { BatchMemory } from "../batch/memory.ts";
 import type { Decisions } from "../decisions/decisions.ts";
 import { callerAddress, proxyAddress, visitorAddress } from "../http/client-address.ts";
@@ -45,6 +46,7 @@ export interface AppOptions extends StatusSource {
   readonly usage: UsageCounter;
   readonly overrides: { readonly current: Overrides };
   readonly rulesets: { readonly current: PublishedRuleset };
+  readonly visits: Pick<VisitorCounts, "add">;
   readonly decisions: Decisions;
   /** Are the decisions of assessments stored? */
   readonly storesDecisions: boolean;

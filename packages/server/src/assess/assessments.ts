@@ -5,8 +5,8 @@
 // err  problems as values; none thrown
 // cost three lookups, the parsing of their answers and the ruleset: about as much as the three requests that it replaces
 
-import { REPUTATION_FLAGS } from "@inkling/contract";
-import { Answerer, bitsOf, INCLUDE } from "@inkling/engine";
+import { type CountSubject, countFact, REPUTATION_FLAGS } from "@inkling/contract";
+import { Answerer, bitsOf, INCLUDE, networkText, normalMailbox, parseEmail } from "@inkling/engine";
 import {
   type AssessmentInput,
   assess,
@@ -28,11 +28,13 @@ import { SANDBOX_VERSION, sandboxAddress, sandboxEmail } from "../lookup/sandbox
 import type { PublishedRuleset } from "../rulesets/record.ts";
 import type { Counts } from "../telemetry/counts.ts";
 import type { Decided } from "./decided.ts";
+import type { VisitorCounts } from "./visitor-counts.ts";
 
 interface AssessmentsOptions {
   readonly pipeline: Pipeline;
   readonly counts: Pick<Counts, "countFlags" | "countDisposable">;
   readonly rulesets: { readonly current: PublishedRuleset };
+  readonly visits: Pick<VisitorCounts, "add">;
   readonly randomBytes: (n: number) => Uint8Array;
 }
 
@@ -83,7 +85,8 @@ export class Assessments {
     if ("code" in answers) return answers;
     if ("reason" in answers) return problemOf(answers);
     if (!question.isSandbox) this.count(answers);
-    const facts = visitorFacts(input, answers, ruleset.schema, question.now);
+    const counts = question.isSandbox ? {} : this.countVisit(ruleset, answers, input, question.now);
+    const facts = visitorFacts(input, { ...answers, counts }, ruleset.schema, question.now);
     // The sandbox's answers are fixed: they do not follow what the operator publishes.
     const decidedBy = question.isSandbox ? DEFAULT_RULESET : ruleset;
     const decision = assess(facts, decidedBy, answers.degraded);
@@ -100,6 +103,32 @@ export class Assessments {
     if (ip === undefined) return { address: undefined, email };
     const subject = this.options.pipeline.readSubject(ip, question);
     return "code" in subject ? subject : { address: subject.address, email };
+  }
+
+  /** Only what the ruleset counts: others cost nothing. */
+  private countVisit(
+    { counts }: Ruleset,
+    { address }: VisitorAnswers,
+    { email }: AssessmentInput,
+    now: number,
+  ): VisitorAnswers["counts"] {
+    const { host } = counts.length === 0 || email === undefined ? {} : parseEmail(email);
+    const values: Readonly<Record<CountSubject, string | undefined>> = {
+      network: address && networkText(address, address.family === 4 ? 24 : 48),
+      mailbox: email === undefined || host === undefined ? undefined : normalMailbox(email, host),
+      domain: host,
+    };
+    return Object.fromEntries(
+      counts.flatMap((subject) => {
+        const value = values[subject];
+        if (value === undefined) return [];
+        const { hour, day } = this.options.visits.add(subject, value, now);
+        return [
+          [countFact(subject, "1h"), hour],
+          [countFact(subject, "24h"), day],
+        ];
+      }),
+    );
   }
 
   private count({ reputation, email }: VisitorAnswers): void {

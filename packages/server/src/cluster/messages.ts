@@ -32,6 +32,8 @@ export interface WorkerStart extends Pick<ServerOptions, "mode" | "version"> {
   /** By how much the primary holds the machine's clock to be ahead (limits/steady-clock.ts). */
   readonly clockAheadMs: number;
   readonly cells: CellKind;
+  /** Of the counts of visitors. */
+  readonly visitorKey: Uint8Array;
 }
 
 export interface KeysMessage {

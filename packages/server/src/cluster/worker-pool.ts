@@ -5,7 +5,7 @@
 //      with exit code or signal, and the worker is replaced
 
 import { type ServerSettings, type SettingsOf, settingsOf } from "@inkling/contract";
-import { backoffMs, crashReport, messageOf as textOf } from "@inkling/release-store";
+import { backoffMs, crashReport, messageOf as textOf, within } from "@inkling/release-store";
 import { processCommand } from "@inkling/release-store/program";
 import type { FromCollector } from "../decisions/collector.ts";
 import { StartError } from "../http/start-error.ts";
@@ -65,6 +65,7 @@ interface WorkerPoolParts {
 export class WorkerPool implements Serving {
   counts = new Counts();
   private restarts = 0;
+  private readonly visitorKey = crypto.getRandomValues(new Uint8Array(32));
   private options: ServerOptions;
   private readonly parts: WorkerPoolParts;
   private readonly members: readonly Member[];
@@ -231,6 +232,7 @@ export class WorkerPool implements Serving {
       version,
       slot,
       layout: LAYOUT,
+      visitorKey: this.visitorKey,
       base: memory.base,
       clockAheadMs: this.services?.clock.aheadMs ?? 0,
       cells: memory.kind,
@@ -362,9 +364,7 @@ export class WorkerPool implements Serving {
     };
     this.onReport.add(onReport);
     for (const member of missing) this.send(member, { type: "report" });
-    const timer = setTimeout(resolve, REPORT_WAIT_MS);
-    await promise;
-    clearTimeout(timer);
+    await within(REPORT_WAIT_MS, promise, () => {});
     this.onReport.delete(onReport);
   }
 

@@ -87,6 +87,7 @@ export class Worker {
       primary: this.primary,
       overrides: this.overrides,
       rulesets: this.rulesets,
+      visits: this.view.visitorCounts(start.visitorKey),
       cells: this.view.cells,
       clockAheadMs: start.clockAheadMs,
       counts,

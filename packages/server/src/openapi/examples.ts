@@ -156,6 +156,7 @@ export function sandboxAssessments(): readonly {
     pipeline: new Pipeline(noChecks, noCounts),
     counts: noCounts,
     rulesets: { current: NO_RULESET },
+    visits: { add: () => ({ hour: 0, day: 0 }) },
     randomBytes: (n) => new Uint8Array(n),
   });
   return SANDBOX_VISITORS.map((row) => {

@@ -2,18 +2,7 @@
 // test/release-swap.test.ts does the same with real segments under load, test/damaged-release.test.ts with damaged ones.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  renameSync,
-  rmSync,
-  statSync,
-  unlinkSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, renameSync, statSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   ANSWERS,
@@ -37,19 +26,19 @@ import {
   removeMark,
   type Verification,
 } from "@inkling/release-store";
+import { temporaryFolder } from "../../../../test/temporary-folder.ts";
 import type { ReleaseEvent } from "./events.ts";
 import { Releases } from "./follow.ts";
 
 let dataDir: string;
 let running: Releases | undefined;
 beforeEach(() => {
-  dataDir = mkdtempSync(join(tmpdir(), "inkling-releases-"));
+  dataDir = temporaryFolder();
   mkdirSync(join(dataDir, "releases"));
   mkdirSync(join(dataDir, "segments"));
 });
 afterEach(async () => {
   await running?.stop();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 /** Release `n`: a manifest whose id is made of its content, as the compiler makes it. */

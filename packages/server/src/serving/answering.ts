@@ -41,6 +41,7 @@ interface AnsweringParts extends Pick<AppOptions, "mode" | "version"> {
   readonly keyring: Keyring;
   readonly overrides: { readonly current: Overrides };
   readonly rulesets: AppOptions["rulesets"];
+  readonly visits: AppOptions["visits"];
   readonly decisions: AppOptions["decisions"];
   readonly cells: LimitCells;
   readonly counts: Counts;

@@ -5,6 +5,7 @@ import { MIGRATIONS } from "./migrations.ts";
 
 /** What each database makes itself, and what belongs to servers that run. */
 const NOT_DUMPED = [
+  "inkling_decisions",
   "inkling_hosts",
   "inkling_key_stamp",
   "inkling_leases",
