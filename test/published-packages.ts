@@ -78,7 +78,8 @@ export async function installClient(project: string): Promise<readonly string[]>
 export async function installLocal(project: string): Promise<void> {
   await installClient(project);
   await install("local", project);
-  link(["aws4fetch", "punycode", "tldts", "tldts-core", "zod"], project);
+  const others = ["@marcbachmann/cel-js", "aws4fetch", "punycode", "smol-toml", "tldts", "tldts-core", "zod"];
+  link(others, project);
 }
 
 /** Packs @inkling/cli and puts it into `project`. @returns the command */
