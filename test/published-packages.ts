@@ -32,7 +32,7 @@ export async function run(command: readonly string[], cwd: string): Promise<stri
 export async function archiveOf(name: Published): Promise<string> {
   if (name === "local") await archiveOf("client"); // both build its files
   const inputs = PUBLISHED[name].flatMap((from) =>
-    ["src", "data", "bin", "package.json", "tsconfig.json", "README.md"].map((path) =>
+    ["src", "data", "bin", "package.json", "tsconfig.json", "README.md", "NOTICE"].map((path) =>
       join(ROOT, "packages", from, path),
     ),
   );
