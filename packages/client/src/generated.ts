@@ -194,7 +194,7 @@ export interface AssessmentInput {
   readonly email?: string;
   /** The `User-Agent` of the visitor's request. */
   readonly user_agent?: string;
-  /** Your name for the visitor or the attempt, at most 128 characters; stored with a decision. */
+  /** Your name for the visitor or the attempt, at most 128 characters without control characters; stored with a decision. */
   readonly ref?: string;
   /** Where you expect the visitor, as ISO 3166-1 alpha-2: the country of the card or the account. */
   readonly expected_country?: string;
