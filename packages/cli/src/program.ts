@@ -36,6 +36,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   assess: async () => (await import("./commands/assess.ts")).addAssess,
   rules: async () => (await import("./commands/rules.ts")).addRules,
   override: async () => (await import("./commands/override.ts")).addOverride,
+  webhooks: async () => (await import("./commands/webhooks.ts")).addWebhooks,
   audit: async () => (await import("./commands/audit.ts")).addAudit,
   enrich: async () => (await import("./commands/enrich.ts")).addEnrich,
   export: async () => (await import("./commands/export.ts")).addExport,

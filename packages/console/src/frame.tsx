@@ -15,6 +15,7 @@ import { KeysPage } from "./pages/keys/keys.tsx";
 import { LookupPage } from "./pages/lookup/lookup.tsx";
 import { OverridesPage } from "./pages/overrides/overrides.tsx";
 import { TrafficPage } from "./pages/traffic.tsx";
+import { WebhooksPage } from "./pages/webhooks.tsx";
 
 const LOOKUP = { id: "lookup", title: "Lookup", Page: LookupPage };
 const PAGES = [
@@ -24,6 +25,7 @@ const PAGES = [
   { id: "traffic", title: "Traffic", Page: TrafficPage },
   { id: "hosts", title: "Hosts", Page: HostsPage },
   { id: "overrides", title: "Overrides", Page: OverridesPage },
+  { id: "webhooks", title: "Webhooks", Page: WebhooksPage },
   { id: "audit", title: "Audit", Page: AuditPage },
 ];
 

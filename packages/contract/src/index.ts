@@ -24,3 +24,4 @@ export * from "./sandbox.ts";
 export * from "./settings.ts";
 export * from "./shapes.ts";
 export * from "./starter-ruleset.ts";
+export * from "./webhooks.ts";

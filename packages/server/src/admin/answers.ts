@@ -9,6 +9,7 @@ import type { keyAnswer, keysAnswer, usageAnswer, usedKeyAnswer } from "./keys.t
 import type { lookupAnswer } from "./lookup.ts";
 import type { importAnswer, overrideAnswer } from "./overrides.ts";
 import type { auditAnswer, hostsAnswer, trafficAnswer } from "./watch.ts";
+import type { attemptAnswer, deliveryAnswer, issuedWebhookAnswer, webhookAnswer } from "./webhooks.ts";
 
 export type {
   EmailVerdict,
@@ -44,6 +45,11 @@ export type Refusals = UsagePoint["refused"];
 export type Override = z.output<typeof overrideAnswer>;
 export type Imported = z.output<typeof importAnswer>;
 export type AuditEntry = z.output<typeof auditAnswer>["entries"][number];
+
+export type Webhook = z.output<typeof webhookAnswer>;
+export type IssuedWebhook = z.output<typeof issuedWebhookAnswer>;
+export type WebhookAttempt = z.output<typeof attemptAnswer>;
+export type Delivery = z.output<typeof deliveryAnswer>;
 
 export type Traffic = z.output<typeof trafficAnswer>;
 export type TrafficPoint = Traffic["series"][number];

@@ -12,6 +12,7 @@ import { LOOKUP_HANDLERS } from "./lookup.ts";
 import { OVERRIDE_HANDLERS } from "./overrides.ts";
 import { RULESET_HANDLERS } from "./rulesets.ts";
 import { AUDIT_HANDLERS, HOST_HANDLERS, TRAFFIC_HANDLERS } from "./watch.ts";
+import { WEBHOOK_HANDLERS } from "./webhooks.ts";
 
 export const HANDLERS: Readonly<Record<AdminOperationId, AdminHandler>> = {
   ...SESSION_HANDLERS,
@@ -21,6 +22,7 @@ export const HANDLERS: Readonly<Record<AdminOperationId, AdminHandler>> = {
   ...KEY_HANDLERS,
   ...OVERRIDE_HANDLERS,
   ...RULESET_HANDLERS,
+  ...WEBHOOK_HANDLERS,
   ...DATABASE_HANDLERS,
   ...AUDIT_HANDLERS,
   ...TRAFFIC_HANDLERS,

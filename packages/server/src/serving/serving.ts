@@ -26,7 +26,7 @@ export interface Serving extends ServingNumbers {
   kill(): unknown;
 }
 
-interface MetricsParts extends Pick<MetricsSource, "adminProblems"> {
+interface MetricsParts extends Pick<MetricsSource, "adminProblems" | "webhooks"> {
   readonly serving: Serving;
 }
 
@@ -34,7 +34,7 @@ interface MetricsParts extends Pick<MetricsSource, "adminProblems"> {
 export function metricsSource(
   { version, mode }: ServerOptions,
   { releases, keyring, overrides, guard, usage, notices, leases }: Services,
-  { serving, adminProblems }: MetricsParts,
+  { serving, adminProblems, webhooks }: MetricsParts,
   startedAt: EpochMs,
 ): MetricsSource & StatusSource {
   return {
@@ -48,6 +48,7 @@ export function metricsSource(
     notices,
     leases,
     adminProblems,
+    webhooks,
     startedAt,
     now: Date.now,
     get counts() {
