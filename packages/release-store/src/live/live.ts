@@ -119,7 +119,11 @@ export class Live<T> {
 
   /** Hands what is in force to `apply` again, because something else that it depends on has changed. */
   async applyAgain(): Promise<void> {
-    if (this.inForce !== undefined) await this.apply(this.inForce, this.from!, 0);
+    // What is in force when its turn comes: a value that is being applied now must not be undone.
+    await this.inTurn(async () => {
+      if (this.inForce === undefined) return;
+      await this.options.apply?.(this.inForce.value, this.howFrom(this.from!, 0));
+    });
   }
 
   /** Stops checking; the value stays in force. */
@@ -176,16 +180,24 @@ export class Live<T> {
     this.options.onApplied?.(saved.value, how);
   }
 
-  /** One after the other: what `apply` left out meanwhile must not come back. */
   private apply(loaded: Loaded<T>, from: Applied<T>["from"], ageMs: number): Promise<Applied<T>> {
-    const applied = this.applying.then(async () => {
-      const how = { before: this.current, from, ageMs, isOtherOrigin: from !== this.from };
+    return this.inTurn(async () => {
+      const how = this.howFrom(from, ageMs);
       await this.options.apply?.(loaded.value, how);
       this.inForce = loaded;
       this.current = loaded.value;
       this.from = from;
       return how;
     });
+  }
+
+  private howFrom(from: Applied<T>["from"], ageMs: number): Applied<T> {
+    return { before: this.current, from, ageMs, isOtherOrigin: from !== this.from };
+  }
+
+  /** One after the other: what `apply` left out meanwhile must not come back. */
+  private inTurn<R>(work: () => Promise<R>): Promise<R> {
+    const applied = this.applying.then(work);
     this.applying = applied.then(
       () => {},
       () => {}, // the caller gets the error
