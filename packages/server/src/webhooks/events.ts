@@ -82,13 +82,14 @@ interface Checked {
 }
 
 export class WebhookEvents {
+  /** Verdicts are being compared: beside all else, since many domains take minutes. */
+  comparing: Promise<void> | undefined;
   private readonly options: WebhookEventsOptions;
   private readonly holder = crypto.randomUUID();
   private checkedAt = Number.NEGATIVE_INFINITY;
   /** Keys of what lasts and was queued: stale feeds, quotas of today. */
   private told: ReadonlySet<string> = new Set();
   private checked: Checked | undefined;
-  private verdicts: Promise<void> | undefined;
   private failure: unknown;
   private isStopped = false;
 
@@ -121,7 +122,7 @@ export class WebhookEvents {
 
   async stop(): Promise<void> {
     this.isStopped = true;
-    await this.verdicts;
+    await this.comparing;
     // A database that is unreachable: another host takes the watch when it ends.
     await this.options.deliveries.leaveWatch(this.holder).catch(() => {});
   }
@@ -158,14 +159,13 @@ export class WebhookEvents {
     if (dropped > 0) this.options.onDropped(events[0]!.message.type, dropped);
   }
 
-  /** Beside all else: many domains take minutes. */
   private startVerdicts(): void {
-    this.verdicts ??= this.tellVerdicts()
+    this.comparing ??= this.tellVerdicts()
       .catch((error) => {
         this.failure = error;
       })
       .finally(() => {
-        this.verdicts = undefined;
+        this.comparing = undefined;
       });
   }
 
