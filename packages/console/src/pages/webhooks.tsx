@@ -51,12 +51,14 @@ function Overview() {
               <fieldset>
                 <legend>Events</legend>
                 {WEBHOOK_EVENT_NAMES.map((event) => (
-                  <label key={event} class="inline">
-                    <input type="checkbox" name="event" value={event} defaultChecked />
-                    <span>
-                      <code>{event}</code>: {WEBHOOK_EVENT_ROWS[event].when}
-                    </span>
-                  </label>
+                  <div key={event}>
+                    <label class="inline">
+                      <input type="checkbox" name="event" value={event} defaultChecked />
+                      <span>
+                        <code>{event}</code>: {WEBHOOK_EVENT_ROWS[event].when}
+                      </span>
+                    </label>
+                  </div>
                 ))}
               </fieldset>
               <label class="inline">
