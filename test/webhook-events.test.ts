@@ -13,7 +13,11 @@ import { verifyInProcess } from "../packages/server/src/releases/verify.ts";
 import { startServer } from "../packages/server/src/server.ts";
 import { domainVerdicts } from "../packages/server/src/serving/webhooks.ts";
 import { openStore } from "../packages/server/src/store/store.ts";
-import { type DecidedDomain, WebhookEvents } from "../packages/server/src/webhooks/events.ts";
+import {
+  type DecidedDomain,
+  type DomainDecision,
+  WebhookEvents,
+} from "../packages/server/src/webhooks/events.ts";
 import { fetch } from "./checked-fetch.ts";
 import { SMALL_NETWORK, smallDomain, smallRelease, temporaryFolder } from "./release.ts";
 import { testServerOptions } from "./server-options.ts";
@@ -28,24 +32,17 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
-interface Decision extends DecidedDomain {
-  readonly id: string;
-  readonly ref: string | undefined;
-}
-
-/** Decisions as their store gives them: those of a domain follow each other. */
-const decided = (decisions: readonly Decision[]) => ({
+/** Decisions as their store gives them, newest first. */
+const decided = (decisions: readonly (DomainDecision & DecidedDomain)[]) => ({
   async *decidedDomains() {
     const seen = new Set<string>();
-    for (const { domain, disposable } of decisions.toSorted((a, b) => (a.domain < b.domain ? -1 : 1))) {
-      if (!seen.has(`${domain} ${disposable}`)) yield { domain, disposable };
-      seen.add(`${domain} ${disposable}`);
+    for (const { domain, disposable } of decisions) {
+      if (!seen.has(domain)) yield { domain, disposable };
+      seen.add(domain);
     }
   },
-  decisionsOn: async (domain: string, _: number, limit: number, disposable?: boolean) =>
-    decisions
-      .filter((one) => one.domain === domain && (disposable ?? one.disposable) === one.disposable)
-      .slice(0, limit),
+  decisionsOn: async (domain: string, _: number, limit: number) =>
+    decisions.filter((one) => one.domain === domain).slice(0, limit),
 });
 
 test("a verdict that a release or an override changes is told once for each decision, by one host, and again when it changes back", async () => {
@@ -65,11 +62,12 @@ test("a verdict that a release or an override changes is told once for each deci
   cleanUps.push(() => releases.stop());
   await releases.open();
   const overrides = { current: overridesOf([]) };
-  const decisions: Decision[] = [
+  const decisions = [
     { id: "asm_a", ref: "user-1", domain: smallDomain(2), disposable: false },
-    { id: "asm_b", ref: undefined, domain: smallDomain(1), disposable: true },
+    { id: "asm_b", ref: null, domain: smallDomain(1), disposable: true },
     { id: "asm_c", ref: "user-3", domain: "gmail.com", disposable: false },
     { id: "asm_d", ref: "user-4", domain: smallDomain(2), disposable: false },
+    { id: "asm_e", ref: "user-5", domain: "no-data.example", disposable: undefined },
   ];
   let looks = 0;
   const lookUp = domainVerdicts({ dataDir }, { releases, overrides } as never);
@@ -150,7 +148,7 @@ test("without data on disposable domains nothing is told: its verdicts mean noth
       feeds: [],
     },
     overrides: { current: overridesOf([]) },
-    decisions: decided([{ id: "asm_a", ref: undefined, domain: "example.com", disposable: true }]),
+    decisions: decided([{ id: "asm_a", ref: null, domain: "example.com", disposable: true }]),
     lookUp: () => Promise.reject(new Error("nothing is to be looked up")),
     onDropped: () => {},
     now: Date.now,

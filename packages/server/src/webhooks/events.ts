@@ -33,23 +33,25 @@ const MAX_DECISIONS = 1_000;
 /** Usage arrives a second late: that of yesterday is looked at for so long. */
 const LATE_USAGE_MS = 60_000;
 
-/** An email domain with a verdict that decisions on it rest on. */
+/** An email domain, and the verdict on it that its newest decision rests on; undefined where that had no data. */
 export interface DecidedDomain {
   readonly domain: string;
-  readonly disposable: boolean;
+  readonly disposable: boolean | undefined;
+}
+
+/** A decision on an email domain, and the verdict that it rests on. */
+export interface DomainDecision {
+  readonly id: string;
+  readonly ref: string | null;
+  readonly disposable: boolean | undefined;
 }
 
 /** Stored decisions, as far as alerts need them. */
 export interface DecidedDomains {
-  /** Each domain of decisions since then, once for each verdict; those of one domain follow each other. */
+  /** Each email domain of decisions since then. */
   decidedDomains(since: EpochMs): AsyncIterable<DecidedDomain>;
-  /** The newest decisions on a domain. @param disposable only those that rest on this verdict */
-  decisionsOn(
-    domain: string,
-    since: EpochMs,
-    limit: number,
-    disposable?: boolean,
-  ): Promise<readonly { readonly id: string; readonly ref: string | undefined }[]>;
+  /** The newest decisions on a domain. */
+  decisionsOn(domain: string, since: EpochMs, limit: number): Promise<readonly DomainDecision[]>;
 }
 
 interface WebhookEventsOptions {
@@ -180,22 +182,22 @@ export class WebhookEvents {
     const inForce = all.filter((override) => isInForce(override, at)).length;
     const checking = { release: current.name, overrides: overrides.current, inForce };
     if (Bun.deepEquals(checking, this.checked)) return;
-    let held = new Map<string, Set<boolean>>();
+    let held = new Map<string, boolean>();
     for await (const { domain, disposable } of decisions.decidedDomains(at - DECISIONS_MS)) {
       if (this.isStopped) return;
-      if (!held.has(domain) && held.size === DOMAINS_AT_ONCE) {
-        await this.tellChanged(held, decisions, current);
-        held = new Map();
-      }
-      held.set(domain, (held.get(domain) ?? new Set()).add(disposable));
+      if (disposable === undefined) continue;
+      held.set(domain, disposable);
+      if (held.size < DOMAINS_AT_ONCE) continue;
+      await this.tellChanged(held, decisions, current);
+      held = new Map();
     }
     await this.tellChanged(held, decisions, current);
     this.checked = checking;
   }
 
-  /** @param held verdicts that the decisions on each domain rest on */
+  /** @param held the verdict that the newest decision on each domain rests on */
   private async tellChanged(
-    held: ReadonlyMap<string, ReadonlySet<boolean>>,
+    held: ReadonlyMap<string, boolean>,
     decisions: DecidedDomains,
     { manifest }: NamedRelease,
   ): Promise<void> {
@@ -209,11 +211,11 @@ export class WebhookEvents {
       const verdict = verdicts[i];
       if (verdict === undefined) continue;
       const after = verdict.disposable;
-      const before = told.get(domain) ?? (held.get(domain)!.has(!after) ? !after : after);
+      const before = told.get(domain) ?? held.get(domain)!;
       if (before === after) continue;
+      const all = await decisions.decisionsOn(domain, at - DECISIONS_MS, MAX_DECISIONS);
       // What was told before was told of all of them.
-      const only = told.has(domain) ? undefined : before;
-      const found = await decisions.decisionsOn(domain, at - DECISIONS_MS, MAX_DECISIONS, only);
+      const found = told.has(domain) ? all : all.filter(({ disposable }) => disposable === before);
       const events = found.map(
         ({ id, ref }): QueuedEvent => ({
           key: `assessment.changed/${id}/${manifest.id}/${at}`,
@@ -221,7 +223,7 @@ export class WebhookEvents {
             type: "assessment.changed",
             data: {
               id,
-              ref: ref ?? null,
+              ref,
               domain,
               before: { disposable: before },
               after: { disposable: after },
