@@ -35,7 +35,7 @@ npm run bench -- PART ...              these parts alone; the report has the new
 npm run bench -- --quick               smaller rounds, a minute; the report goes beside the cached data
 npm run bench -- --against DIR [PART]  parts marked * in turn with the checkout in DIR: ratios, no report
 npm run bench -- --pressure            parts marked + also beside neighbours that use the caches, 10 minutes more
-npm run bench -- truth                 how right the answers are, by samples: bench/TRUTH.md
+npm run bench -- truth                 how right the answers are, by samples: bench/TRUTH.md and docs/accuracy.md
 npm run bench -- --report              no measuring: the report from the results that are kept
 npm run bench -- --help, --list        this
 
@@ -213,7 +213,8 @@ function commandLine(): Command | undefined {
 const isTruth = process.argv[2] === "truth" && process.argv.length === 3;
 const command = isTruth ? undefined : commandLine();
 if (isTruth) {
-  const { writeTruth } = await import("./truth.ts");
+  await installPackages(); // one is a sample
+  const { writeTruth } = await import("./truth/truth.ts");
   log(`the report: ${await writeTruth(commitLine())}`);
 } else if (command === undefined) process.stdout.write(help());
 else {

@@ -13,12 +13,12 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { cover, IpAddress, networksOf, specialUse, unwrapIpv4 } from "@inkling/engine";
+import { cover, networksOf } from "@inkling/engine";
 import { NETWORK_KINDS } from "../packages/compiler/src/catalog/claims.ts";
 import { FEEDS, PLACE_PREFERENCE } from "../packages/compiler/src/catalog/feeds.ts";
 import { rowIn } from "../packages/compiler/src/geo/layers.ts";
 import { OperatorPlaces } from "../packages/compiler/src/geo/operator-places.ts";
-import type { NetworkWalk, PlaceSource } from "../packages/compiler/src/geo/place-list.ts";
+import type { PlaceSource } from "../packages/compiler/src/geo/place-list.ts";
 import { GeoSource } from "../packages/compiler/src/geo/place-source.ts";
 import { kindsOfNetworks } from "../packages/compiler/src/network/kinds.ts";
 import { readAsnCsv } from "../packages/compiler/src/parse/asn.ts";
@@ -39,6 +39,7 @@ import { knownCoordinates } from "../packages/compiler/src/place/coordinates.ts"
 import { distanceKm } from "../packages/compiler/src/place/distance.ts";
 import { DENSITIES, type Density, type Place } from "../packages/compiler/src/place/place.ts";
 import { Random } from "../test/contract/random.ts";
+import { type Addresses, drawAddresses, drawNetworks, type Family, placesOf } from "./drawn-addresses.ts";
 
 const OUT = new URL("../packages/compiler/data/accuracy-radius.csv", import.meta.url);
 
@@ -54,9 +55,6 @@ const CONFIDENCE = 0.67;
  */
 const LEAST_AT_THE_MIDDLE = 20;
 
-type Family = 4 | 6;
-/** Addresses in order: their first 64 bits (IPv4: 32), each as two words, the second first. */
-type Addresses = BigUint64Array<ArrayBuffer>;
 /** By row of the table: kilometres, sorted, of each half of the address space. */
 type Distances = ReadonlyMap<string, Halves>;
 type Halves = readonly [number[], number[]];
@@ -76,8 +74,8 @@ const operators = new OperatorPlaces(dbip, geofeedsIn(mirror));
 operators.prepare(undefined);
 const stated = statedSource();
 const samples = [
-  measure("by address", [4], () => drawAddresses(DRAWN)),
-  measure("by network", [4, 6], (family) => drawNetworks(dbip, family)),
+  measure("by address", [4], () => drawAddresses(DRAWN, random)),
+  measure("by network", [4, 6], (family) => drawNetworks(dbip, family, DRAWN, random)),
 ];
 const keys = [...new Set(samples.flatMap((sample) => [...sample.keys()]))].sort(inTableOrder);
 const measured = radii();
@@ -188,83 +186,6 @@ function compare(ours: Place | undefined, theirs: Place | undefined) {
   return { level, country, km: distanceKm(a, b), density: ours.density ?? ("0" as Density) };
 }
 
-/** Every public IPv4 address is as likely as any other. */
-function drawAddresses(count: number): Addresses {
-  const addresses = new BigUint64Array(count);
-  const words = new Uint32Array(addresses.buffer);
-  const address = new IpAddress();
-  for (let i = 0; i < count; ) {
-    address.words[0] = random();
-    if (specialUse(address) !== undefined) continue;
-    words[2 * i + 1] = address.words[0];
-    i++;
-  }
-  return addresses.sort();
-}
-
-/**
- * Every network of DB-IP, of either family, is as likely as any other; then every address (IPv6: every /64) in it.
- * A sample of uniformly drawn IPv6 addresses would be about a few networks: a /20 is 268 million times a /48.
- */
-function drawNetworks(source: GeoSource, family: Family): Addresses {
-  const { networks } = source;
-  const count = Math.round((DRAWN * networks[family]) / (networks[4] + networks[6]));
-  const draws = Float64Array.from({ length: count }, () =>
-    Math.floor((random() / 2 ** 32) * networks[family]),
-  ).sort();
-  const addresses = new BigUint64Array(count);
-  const words = new Uint32Array(addresses.buffer);
-  const isPublic = publicTest(family);
-  let drawn = 0;
-  let kept = 0;
-  let network = 0;
-  source.walk(family, (w0, w1, _w2, _w3, bits) => {
-    for (; draws[drawn] === network; drawn++) {
-      const first = (w0 | (random() & hostMask(bits))) >>> 0;
-      const second = family === 4 ? 0 : (w1 | (random() & hostMask(bits - 32))) >>> 0;
-      if (!isPublic(first, second)) continue;
-      words[2 * kept + 1] = first;
-      words[2 * kept] = second;
-      kept++;
-    }
-    network++;
-  });
-  return addresses.slice(0, kept).sort();
-}
-
-/** Not special-use, and not IPv4 inside IPv6, which is looked up as IPv4. */
-function publicTest(family: Family): (w0: number, w1: number) => boolean {
-  const address = new IpAddress();
-  return (w0, w1) => {
-    address.family = family;
-    address.words.set([w0, w1, 0, 0]);
-    if (specialUse(address) !== undefined) return false;
-    unwrapIpv4(address);
-    return address.family === family;
-  };
-}
-
-/** Number of the place of each address, -1 for none. */
-function placesOf(source: NetworkWalk, family: Family, addresses: Addresses): Int32Array {
-  const places = new Int32Array(addresses.length).fill(-1);
-  const words = new Uint32Array(addresses.buffer);
-  const compareAt = (i: number, w0: number, w1: number) => words[2 * i + 1]! - w0 || words[2 * i]! - w1;
-  let next = 0;
-  source.walk(family, (w0, w1, _w2, _w3, bits, id) => {
-    const last0 = (w0 | hostMask(bits)) >>> 0;
-    const last1 = family === 4 ? 0 : (w1 | hostMask(bits - 32)) >>> 0;
-    while (next < places.length && compareAt(next, w0, w1) < 0) next++;
-    while (next < places.length && compareAt(next, last0, last1) <= 0) places[next++] = id;
-  });
-  return places;
-}
-
-/** The bits of a word that a network of so many bits leaves open. */
-function hostMask(bits: number): number {
-  if (bits <= 0) return 0xffffffff;
-  return bits >= 32 ? 0 : 0xffffffff >>> bits;
-}
-
 /** The lists of a row that are long enough, one for each sample. @param half both without it */
 function listsOf(key: string, half?: 0 | 1): (readonly number[])[] {
   return samples.flatMap((sample) => {
@@ -315,7 +236,8 @@ function radii(half?: 0 | 1): Map<string, number | undefined> {
     const [area, level, density, kind] = key.split("\t") as Key;
     const km = kilometres(lists);
     const isAtTheMiddle = density === "operator" || kind === "hosting";
-    const radius = radiusStep(isAtTheMiddle ? Math.max(km, LEAST_AT_THE_MIDDLE) : km);
+    const step = radiusStep(isAtTheMiddle ? Math.max(km, LEAST_AT_THE_MIDDLE) : km);
+    const radius = step ?? (kind ? RADIUS_STEPS.at(-1) : undefined);
     const ofAll = kind && area !== WORLD ? rows.get(rowKey(area, level, density)) : undefined;
     rows.set(key, Math.abs(stepOf(ofAll) - stepOf(radius)) <= 1 ? ofAll : radius);
   }
@@ -425,7 +347,7 @@ function head(): string {
 # Samples   ${DRAWN} public IPv4 addresses, each as likely as any other, and ${DRAWN} IPv4 and IPv6 addresses, each
 #           network of DB-IP as likely as any other; of both, what both databases know.
 # Radius    the ${100 * CONFIDENCE}th percentile of the distances, of both samples as if they were of one size, rounded to
-#           a step (accuracy.ts); empty when it is more than ${RADIUS_STEPS.at(-1)} km. A sample with fewer than ${LEAST_SAMPLE}
+#           a step (accuracy.ts); empty, for a kind ${RADIUS_STEPS.at(-1)}, when it is more than ${RADIUS_STEPS.at(-1)} km. A sample with fewer than ${LEAST_SAMPLE}
 #           distances does not count; a country without a row has its continent's, that without one the world's.
 # Kind      of network, by its system's name (network-kinds.csv); hosting has at least ${LEAST_AT_THE_MIDDLE} km; a country without a
 #           row of a kind has the world's, that without one its own of the density; a row that says what the world's says

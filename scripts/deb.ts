@@ -30,7 +30,7 @@ const COMMAND = [process.execPath, join(ROOT, "packages/cli/src/main.ts")];
 const TARGETS: Readonly<Record<string, string>> = { "linux-x64": "amd64", "linux-arm64": "arm64" };
 const HOMEPAGE = "https://www.npmjs.com/package/@inkling/cli";
 
-export interface Packaging {
+interface Packaging {
   /** What binary.ts has made. */
   readonly program: string;
   readonly architecture: string;

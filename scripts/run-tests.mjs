@@ -1,6 +1,6 @@
 // run-tests.mjs: what `npm test` runs: `bun test --parallel`, and beside it Biome, the types, and the packages on Node.
 //
-// out  failures as they happen; at the end each failure again with the command that runs its file, what was skipped, the sum
+// out  failures as they happen; at the end what was skipped, each failure again in few lines, the sum
 // note Bun has no result for a file that cannot be loaded, that holds no test, or that was not run before the time was over:
 //      a file without a result is a failure
 // exit 1 on any failure, 2 for an unknown option and when a folder of the data tests is missing
@@ -35,7 +35,11 @@ const RUN_MINUTES = 75;
 const FULL_RUN_MINUTES = 600;
 /** The slowest files begin first. `npm test -- --timings` measures all files again. */
 const TIMINGS = "test/timings.json";
-const MESSAGE_LINES = 25;
+/** All failures together at the end: a log of continuous integration may keep its last 40 lines alone. */
+const REPORT_LINES = 32;
+const LINE_LENGTH = 160;
+/** The same random values in every run. */
+const SEED = "./test/seed.mjs";
 /** Sockets, processes and servers: `npm run test:unit` runs on machines that lack what they need. */
 const IO =
   /\bBun\.(serve|listen|connect|spawn)|node:(net|http|child_process)|startServer|publisher\.testing|fake-server/;
@@ -155,7 +159,7 @@ async function runChecks(results) {
         [`${name} tests build for Node`, tsc(`packages/${name}/tsconfig.test.json`, "--outDir", out)],
         [
           `${name} tests on Node ${process.versions.node}`,
-          () => [process.execPath, "--test", ...builtTests(out)],
+          () => [process.execPath, "--import", SEED, "--test", "--test-reporter=tap", ...builtTests(out)],
         ],
       ];
     }),
@@ -164,9 +168,37 @@ async function runChecks(results) {
     const { problem, output } = await run(typeof command === "function" ? command() : command, {
       minutes: 15,
     });
-    if (problem) fail(results, "", name, `${output.trim()}\n${problem}`);
-    else results.passed++;
+    if (!problem) results.passed++;
+    else {
+      process.stdout.write(`${name}:\n${output}`);
+      const failed = failuresOfTap(output);
+      for (const { test, message } of failed) fail(results, "", `${name}: ${test}`, message);
+      if (failed.length === 0) fail(results, "", name, `${problem}\n${output.trim()}`);
+    }
   }
+}
+
+/**
+ * What failed, from Node's report: no test that failed because of one inside it.
+ * @returns {{ test: string, message: string }[]}
+ */
+export function failuresOfTap(text) {
+  const failures = [];
+  let written = []; // by a file, before it ended
+  for (const [, comment, indent, test, details] of text.matchAll(
+    /^ *(?:# (.*)|ok .*)$|^( *)not ok \d+ - (.*)\n\2 {2}---\n([\s\S]*?)^\2 {2}\.\.\.$/gm,
+  )) {
+    if (comment !== undefined && !comment.startsWith("Subtest: ")) written.push(comment);
+    if (test !== undefined && !details.includes("failureType: 'subtestsFailed'")) {
+      const value = (name) =>
+        new RegExp(`^ *${name}: (?:'(.*)'|\\|-\n((?:${indent} {4}.*\n)*))`, "m").exec(details);
+      const error = value("error")?.slice(1).find(Boolean)?.replaceAll(`${indent}    `, "") ?? "";
+      const died = details.includes("exitCode: ");
+      failures.push({ test, message: [value("location")?.[1], ...(died ? written : []), error].join("\n") });
+    }
+    if (comment === undefined) written = [];
+  }
+  return failures;
 }
 
 const builtTests = (folder) =>
@@ -231,18 +263,20 @@ function unescapeXml(text) {
 
 /** The last line is what `.ci/run` reads. */
 function report({ passed, failures, skipped }) {
-  const lines = failures.flatMap(({ file, name, message }) => [
-    "",
-    `FAILED ${file ? `${file}: ` : ""}${name}`,
-    ...message
+  const lines = skipped.map((name) => `skipped: ${name}`);
+  const each = Math.max(1, Math.floor(REPORT_LINES / Math.max(1, failures.length)));
+  for (const { file, name, message } of failures.slice(0, REPORT_LINES)) {
+    lines.push(`FAILED ${file ? `${file}: ` : ""}${name}`);
+    // Of a stack, the lines in test files.
+    const told = message
       .split("\n")
-      .slice(0, MESSAGE_LINES)
-      .map((line) => `    ${line}`),
-    ...(file ? [`    run it alone: npm test -- ${file}`] : []),
-  ]);
-  if (skipped.length > 0) lines.push("", ...skipped.map((name) => `skipped: ${name}`.slice(0, 160)));
+      .filter((line) => line.trim() !== "" && !/^ *at (?!.*\.test\.)/.test(line));
+    lines.push(...told.slice(0, each - 1).map((line) => `    ${line}`));
+  }
+  if (failures.length > REPORT_LINES) lines.push(`and ${failures.length - REPORT_LINES} more: see above`);
+  if (failures.some(({ file }) => file)) lines.push("run a file alone: npm test -- PATH");
   lines.push(
     `${passed} passed, ${failures.length} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ""}`,
   );
-  return `${lines.join("\n")}\n`;
+  return lines.map((line) => `${line.slice(0, LINE_LENGTH)}\n`).join("");
 }

@@ -54,7 +54,7 @@ const median = (list: readonly number[]) => [...list].sort((a, b) => a - b)[Math
 describe("addresses that GeoLite2 has located", () => {
   const proxies: Proxy[] = JSON.parse(readFileSync(PROXIES, "utf8"));
 
-  test("67 % ± 7 lie within their radius where the other has the city; docs/accuracy.md has the numbers", async () => {
+  test("60 to 75 % lie within their radius where the other has the city; docs/accuracy.md has the numbers", async () => {
     const segment = await geoSegment();
     const all = proxies.map((proxy) => compare(segment, proxy));
     const stated = all.filter(({ radius }) => radius !== undefined);
@@ -68,7 +68,7 @@ describe("addresses that GeoLite2 has located", () => {
     expect(groups.estimates.length).toBe(stated.length); // neither DB-IP nor the mirror states a radius
     expect(groups["in a city"].length).toBeGreaterThan(250);
     expect(within(groups["in a city"])).toBeGreaterThan(0.6);
-    expect(within(groups["in a city"])).toBeLessThan(0.74);
+    expect(within(groups["in a city"])).toBeLessThanOrEqual(0.75);
     // Of the others the other database's coordinates are the middle of a region or country: nobody's place.
     expect(within(groups.stated)).toBeGreaterThan(0.5);
 

@@ -8,6 +8,7 @@ import { MAX_IMPORT_BYTES } from "@inkling/contract";
 import { openRelease } from "@inkling/release-store";
 import type { BuildResult } from "../packages/cli/src/runtime/build.ts";
 import { dataActions, Updates } from "../packages/cli/src/runtime/keep-fresh.ts";
+import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
 import { releaseChanges } from "../packages/server/src/releases/diff.ts";
 import { type RunningServer, startServer } from "../packages/server/src/server.ts";
 import { openStore } from "../packages/server/src/store/store.ts";
@@ -48,7 +49,7 @@ beforeAll(async () => {
     workerEnvironment: { TZ: "Asia/Tokyo", BUN_OPTIONS: `--preload=${preload}` },
     logLevel: "info",
     writeLog: (text) => lines.push(...text.split("\n").filter(Boolean)),
-    actions: async () => dataActions(updates),
+    actions: async () => dataActions(updates, { current: { feed: [], dataDir } }),
   });
   const { releases } = (await send("GET", "data/releases")).document;
   names.push(...releases.map(({ name }: { name: string }) => name));
@@ -201,7 +202,26 @@ describe("data", () => {
       missing: [],
       update: { running: false, asked: false, last: null },
     });
-    expect((await send("GET", "data/feeds")).document).toEqual({ feeds: [] });
+    const { feeds, unused } = (await send("GET", "data/feeds")).document;
+    expect([feeds, unused.length]).toEqual([[], FEEDS.length]);
+  });
+
+  test("a feed is turned off and on; one whose terms need agreement is not", async () => {
+    const isOn = async (id: string) =>
+      (await send("GET", "data/feeds")).document.unused.find((feed: { id: string }) => feed.id === id).on;
+    for (const on of [false, true]) {
+      const choose = () => send("POST", "data/feeds", { id: "ipsum-3", on });
+      expect((await choose()).document).toEqual({ id: "ipsum-3", on, changed: true });
+      expect((await choose()).document).toEqual({ id: "ipsum-3", on, changed: false });
+      expect(await isOn("ipsum-3")).toBe(on);
+    }
+    const agreement = await send("POST", "data/feeds", { id: "dshield", on: true });
+    expect([agreement.status, agreement.document.code]).toEqual([409, "ACTION_REFUSED"]);
+    expect(JSON.stringify(agreement.document)).toContain("inkling feeds enable dshield");
+    expect(await isOn("dshield")).toBe(false);
+    expect((await send("POST", "data/feeds", { id: "nonsense", on: true })).document.code).toBe(
+      "ACTION_REFUSED",
+    );
   });
 
   test("releases, newest first, and what changed between them", async () => {

@@ -60,6 +60,11 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
       check: async () => {},
       verify: () => Promise.reject(new Error("nothing is verified here")),
     },
+    decisions: {
+      flush: async () => true,
+      label: async (id, outcome) =>
+        (await store.decisions.label(id, outcome)) === undefined ? "unknown" : "labelled",
+    } satisfies AdminAppOptions["decisions"],
     rulesetCache: { current: NO_RULESET, refresh: async () => {} },
     status: {
       version: "0.0.0",
@@ -77,6 +82,7 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
     documents: () => import("../packages/server/src/openapi/admin.ts"),
     log: new Log({ level: "info", write: (text) => lines.push(text), now: () => clock.now }),
     now: () => clock.now,
+    elapsed: () => performance.now(),
     newRequestId: () => "abc123",
     ...over,
   };

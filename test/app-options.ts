@@ -9,6 +9,8 @@ import {
   type Release,
 } from "@inkling/engine";
 import type { AppOptions } from "../packages/server/src/api/app.ts";
+import { VISITOR_COUNTS_BYTES, VisitorCounts } from "../packages/server/src/assess/visitor-counts.ts";
+import type { Decisions } from "../packages/server/src/decisions/decisions.ts";
 import { type Counted, type Key, type KeyId, REFUSALS, SCOPES } from "../packages/server/src/keys/key.ts";
 import { cellsOnDemand } from "../packages/server/src/limits/key-cells.testing.ts";
 import { Buckets } from "../packages/server/src/limits/token-bucket.ts";
@@ -30,6 +32,12 @@ export const KEY: Key = {
   createdAt: 0,
   revokedAt: undefined,
 };
+
+const refuse = () => {
+  throw new Error("this server stores no decisions");
+};
+/** Stores none, and labels any. */
+const NO_DECISIONS: Decisions = { record: refuse, claim: refuse, label: async () => "labelled" };
 
 /**
  * @param row what is kept of each lookup, refusal and value of a batch that is recorded
@@ -69,6 +77,9 @@ export function testOptions<T>(
     },
     overrides: { current: Overrides.NONE },
     rulesets: { current: NO_RULESET },
+    visits: new VisitorCounts(new Uint8Array(VISITOR_COUNTS_BYTES), new Uint8Array(32)),
+    decisions: NO_DECISIONS,
+    storesDecisions: false,
     checks: { checkMx: () => ({ outcome: "found", known: [] }) },
     documents: async () => new PublicDocuments("0.0.0"),
     trustedProxies: [],

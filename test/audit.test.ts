@@ -20,6 +20,7 @@ import { type AuditEntry, auditJson } from "../packages/server/src/store/audit.t
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
 import { type AdminTest, adminServer, closeAdminServers } from "./admin-server.ts";
 import { fetch } from "./checked-fetch.ts";
+import { decisionRow } from "./decision-rows.ts";
 import { makeMirror } from "./made-mirror.ts";
 import { freePort } from "./ports.ts";
 import { smallRelease, temporaryFolder } from "./release.ts";
@@ -28,7 +29,27 @@ afterAll(closeAdminServers);
 
 const ADA = { actor: "ada", way: "cli" } as const;
 const FLAG = { flag: "is_tor_exit", verdict: false, note: "our office" } as const;
+const NOW = Date.now();
+/** The trail keeps no `ref`. */
+const DELETED = {
+  action: "decisions-deleted",
+  subject: "decisions",
+  before: null,
+  after: { by: "ref", deleted: 1 },
+} as const;
 const FEED = "disposable-email-domains";
+const FACTS = {
+  id: FEED,
+  title: FEED,
+  homepage: "https://lists.example",
+  cadence_hours: 24,
+  stale_hours: 48,
+  sets: "disposable",
+  licence: "CC0-1.0",
+  on: true,
+  own: false,
+  needs_agreement: false,
+};
 
 /** What an entry says beside who, when and by which way. */
 interface Expected {
@@ -191,6 +212,12 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
       return [["rules", "rollback"], { action: "ruleset-rolled-back", subject: "ruleset 3", before, after }];
     },
   ],
+  "decisions delete": [
+    async (host) => {
+      await host.withStore(({ decisions }) => decisions.add([decisionRow(1, NOW, { ref: "user-81" })]));
+      return [["decisions", "delete", "--ref", "user-81"], DELETED];
+    },
+  ],
   "webhooks add": [
     async () => [
       ["webhooks", "add", HOOK.url, "--events", "data.stale"],
@@ -284,6 +311,26 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
       ["feeds", "disable", FEED],
       { action: "feed-disabled", subject: FEED, before: { on: true }, after: here({ on: false }) },
     ],
+  ],
+  "feeds add": [
+    async (host) => {
+      writeFileSync(host.path("office.txt"), "91.9.0.0/24\n");
+      const row = { id: "office", form: "networks", claims: "vpn", file: host.path("office.txt") };
+      return [
+        ["feeds", "add", "office", "--form", "networks", "--claims", "vpn", "--file", row.file],
+        { action: "feed-added", subject: "office", before: null, after: here(row) },
+      ];
+    },
+  ],
+  "feeds remove": [
+    async (host) => {
+      const row = { id: "office", form: "networks", claims: "vpn", file: host.path("office.txt") };
+      writeFileSync(host.path("feeds.json"), JSON.stringify({ added: [row] }));
+      return [
+        ["feeds", "remove", "office"],
+        { action: "feed-removed", subject: "office", before: row, after: here({}) },
+      ];
+    },
   ],
   "data update": [
     async (host) => [
@@ -448,6 +495,7 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
 const ELSEWHERE: Readonly<Record<string, string>> = {
   up: "below: the keys of a first start; settings as of serve",
   serve: "test/reload.test.ts: settings at SIGHUP and at a start",
+  "decisions outcome": "a label: it changes no verdict and no access, so it leaves no entry",
   build: "settings as of serve; what it publishes is no operator's change",
 };
 
@@ -462,11 +510,15 @@ const READS = [
   "data status",
   "data verify",
   "database status",
+  "decisions export",
+  "decisions list",
+  "decisions show",
   "doctor",
   "enrich",
   ...["clickhouse", "csv", "haproxy", "ipset", "mmdb", "nftables", "nginx", "parquet"].map(
     (format) => `export ${format}`,
   ),
+  "feeds check",
   "feeds export-mirror",
   "feeds list",
   "grep",
@@ -483,6 +535,7 @@ const READS = [
   "rules diff",
   "rules init",
   "rules list",
+  "rules replay",
   "rules show",
   "webhooks deliveries",
   "webhooks list",
@@ -654,6 +707,11 @@ describe("the admin API", () => {
   };
 
   const CHANGES: Readonly<Partial<Record<AdminOperationId, Prepare>>> = {
+    choose_feed: async () => [
+      "data/feeds",
+      { id: FACTS.id, on: false },
+      { action: "feed-disabled", subject: FACTS.id, before: { on: true }, after: here({ on: false }) },
+    ],
     update_now: async ({ host }) => {
       const current = currentName(host.dataDir);
       const after = here({ requested: "all feeds" });
@@ -762,6 +820,10 @@ describe("the admin API", () => {
         { action: "ruleset-rolled-back", subject: "ruleset 3", before, after },
       ];
     },
+    delete_decisions: async ({ store }) => {
+      await store.decisions.add([decisionRow(1, NOW, { ref: "user-81" }), decisionRow(2, NOW)]);
+      return ["decisions?ref=user-81", undefined, DELETED];
+    },
     add_webhook: async () => [
       "webhooks",
       HOOK,
@@ -826,7 +888,8 @@ describe("the admin API", () => {
           verify: async () => ({}) as never,
         },
         actions: {
-          feeds: [],
+          feeds: [FACTS],
+          chooseFeed: () => {},
           update: () => ({ running: false, asked: isRequested, last: null }),
           isRequested: () => isRequested,
           updateNow: () => {

@@ -11,7 +11,7 @@ import { temporaryFolder } from "./release.ts";
 import { share } from "./share.ts";
 import { smallFeeds } from "./small-feeds.ts";
 
-const KILLS = share(200, 40);
+const KILLS = share(200, 16);
 /** As many as there are cores on a small machine. */
 const AT_A_TIME = 2;
 const LOOP = resolve(import.meta.dir, "build-loop.ts");

@@ -8,7 +8,7 @@ import type { FeedReport } from "@inkling/engine";
 import { openServable } from "@inkling/release-store";
 import { answer } from "../packages/cli/src/runtime/answer.ts";
 import type { BuildResult } from "../packages/cli/src/runtime/build.ts";
-import { keepFresh } from "../packages/cli/src/runtime/keep-fresh.ts";
+import { FreshData } from "../packages/cli/src/runtime/keep-fresh.ts";
 import type { Feed } from "../packages/compiler/src/catalog/feed.ts";
 import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
 import { build } from "../packages/compiler/src/pipeline/build.ts";
@@ -59,7 +59,6 @@ afterAll(async () => {
 });
 
 test("three hours: each feed at its own pace, the poison named and passed over, the next good file taken", async () => {
-  const controller = new AbortController();
   const log: [event: string, at: number, fields: Record<string, unknown>][] = [];
   /** What is answered about two addresses after each build. */
   const seen: [at: number, first: boolean, fourth: boolean][] = [];
@@ -69,42 +68,39 @@ test("three hours: each feed at its own pace, the poison named and passed over, 
   let builds = 0;
   // The sample of a day's list is fetched each half hour here: an afternoon is enough.
   const table = TABLE.map((feed) => (feed.id === "ipsum-3" ? { ...feed, cadenceHours: 0.5 } : feed));
-  await keepFresh(
-    {
-      build: async () => {
-        builds++;
-        const request = {
-          dataDir: temp,
-          mirror: `http://127.0.0.1:${server.port}/`,
-          fetch: false,
-          onlyDue: true,
-          accept: [],
-          credentials: {},
-        };
-        const feeds: FeedReport[] = [];
-        const done = await build(request, {
-          now: () => new Date(START + now * MINUTE),
-          emit: (event) => void (event.type === "feed" && feeds.push(event.feed)),
-          chance: () => 0.5,
-          feeds: table,
-        });
-        seen.push([Math.round(now), isAbuser("81.2.69.1"), isAbuser("81.2.69.4")]);
-        return {
-          done: { ...done, type: "done", seconds: 0, peakBytes: 0 },
-          feeds,
-          conflicts: [],
-        } as BuildResult;
-      },
-      now: () => START + now * MINUTE,
-      chance: () => 0,
-      sleep: async (ms) => {
-        now += ms / MINUTE;
-        if (now >= 180) controller.abort();
-      },
-      log: { info: keep, error: keep },
+  const data = new FreshData({
+    build: async () => {
+      builds++;
+      const request = {
+        dataDir: temp,
+        mirror: `http://127.0.0.1:${server.port}/`,
+        fetch: false,
+        onlyDue: true,
+        accept: [],
+        credentials: {},
+      };
+      const feeds: FeedReport[] = [];
+      const done = await build(request, {
+        now: () => new Date(START + now * MINUTE),
+        emit: (event) => void (event.type === "feed" && feeds.push(event.feed)),
+        chance: () => 0.5,
+        feeds: table,
+      });
+      seen.push([Math.round(now), isAbuser("81.2.69.1"), isAbuser("81.2.69.4")]);
+      return {
+        done: { ...done, type: "done", seconds: 0, peakBytes: 0 },
+        feeds,
+        conflicts: [],
+      } as BuildResult;
     },
-    controller.signal,
-  );
+    now: () => START + now * MINUTE,
+    chance: () => 0,
+    log: { info: keep, error: keep },
+  });
+  for (let seconds = 0; seconds < 180 * 60; seconds++) {
+    now = seconds / 60;
+    await data.check();
+  }
 
   const requestsFor = (feed: string) => requests.filter((request) => request.feed === feed);
   // Hourly lists three to four times, what hardly changes once; "not modified" after the first time.

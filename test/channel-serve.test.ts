@@ -11,7 +11,7 @@ import { seal } from "../packages/release-store/src/channel/envelope.ts";
 import { fetch } from "./checked-fetch.ts";
 import { inkling, LAUNCHER, Program } from "./inkling.ts";
 import { freePort } from "./ports.ts";
-import { SMALL_NETWORK, smallCity, smallRelease } from "./release.ts";
+import { LISTS_ALONE, SMALL_NETWORK, smallCity, smallRelease } from "./release.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 import { until } from "./until.ts";
 
@@ -273,7 +273,7 @@ describe("the command line", () => {
     const nothing = join(temp, "nothing");
     mkdirSync(nothing);
     // What it builds beside is quick without the large seeds.
-    writeFeedChoice(builder, { enabled: [], disabled: ["dbip-city-lite", "nro-delegated-stats", "asn"] });
+    writeFeedChoice(builder, LISTS_ALONE);
     smallRelease(builder, 9);
     const child = Bun.spawn(["node", BIN, "build", "--publish", "--data-dir", builder], {
       cwd: temp,

@@ -182,9 +182,8 @@ interface Place {
   readonly env?: S3Environment;
 }
 
-/** Each kind of store. */
+/** Each kind of store. Builders write into a folder, which servers read over HTTP here, and as a folder in all other tests. */
 const PLACES: Readonly<Record<string, () => Promise<Place>>> = {
-  "a folder": async () => ({ base: folder() }),
   "a folder behind a web server": async () => {
     const base = folder();
     return { base, readBase: serveFolder(base) };

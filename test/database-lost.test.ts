@@ -1,7 +1,7 @@
 // database-lost.test.ts: a database that is lost, that goes back to an earlier state, or that cannot be written, under running
 // servers: what stays in force, what is said, and the commands that end it.
 
-import { afterEach, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { SQL } from "bun";
@@ -15,7 +15,7 @@ import { SMALL_NETWORK, smallFlag, smallRelease, temporaryFolder } from "./relea
 import { until } from "./until.ts";
 
 const cleanUps: (() => unknown)[] = [];
-afterEach(async () => {
+afterAll(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
@@ -238,7 +238,7 @@ test("a lost database: what applies from the copies is listed, adopted with its 
 });
 
 describe("a database that cannot be written", () => {
-  test("a key is revoked all the same, in every process; it stays so over a restart, and is stored later", async () => {
+  test.concurrent("a key is revoked all the same, in every process; it stays so over a restart, and is stored later", async () => {
     const dataDir = folder();
     const file = join(dataDir, "inkling.db");
     const store = await openStore(`sqlite://${file}`);
@@ -280,7 +280,7 @@ describe("a database that cannot be written", () => {
     ]);
   });
 
-  test("without a server the command reports that, and the next start takes the revocation", async () => {
+  test.concurrent("without a server the command reports that, and the next start takes the revocation", async () => {
     const dataDir = folder();
     const file = join(dataDir, "inkling.db");
     const store = await openStore(`sqlite://${file}`);

@@ -7,8 +7,8 @@ import { CHECKS } from "../packages/cli/src/commands/doctor.ts";
 import { loadSettings } from "../packages/cli/src/config/settings.ts";
 import { runHere } from "../packages/cli/src/program.testing.ts";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
-import { LeaseBook } from "../packages/server/src/leases/book.ts";
-import { LeaseHolder } from "../packages/server/src/leases/holder.ts";
+import { LeaseClient } from "../packages/server/src/leases/lease-client.ts";
+import { LeaseState } from "../packages/server/src/leases/lease-state.ts";
 import { LeaseTables } from "../packages/server/src/leases/tables.ts";
 import { HeapCells } from "../packages/server/src/limits/cell-memory.ts";
 import type { LeasedCells } from "../packages/server/src/limits/leased-cells.ts";
@@ -133,9 +133,9 @@ test("a host whose clock is one hour off is named by doctor on any host, and by 
   const store = await openStore(url);
   cleanUps.push(() => store.close());
   const memory = new HeapCells(Date.now(), "leased");
-  const wrong = new LeaseHolder({
+  const wrong = new LeaseClient({
     source: new LeaseTables(store.tables, "wrong"),
-    book: new LeaseBook(() => memory.cells as LeasedCells, { rate: 0, burst: 1 }, 1, performance.now()),
+    held: new LeaseState(() => memory.cells as LeasedCells, { rate: 0, burst: 1 }, 1, performance.now()),
     now: () => Date.now() - HOUR_MS,
   });
   const { server, name } = await start(url);

@@ -50,7 +50,7 @@ const FOLDERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   server: [
     ["text"],
     ["http", "keys", "telemetry"],
-    ["overrides", "rulesets"],
+    ["overrides", "rulesets", "decisions"],
     ["store"],
     ["limits", "releases"],
     ["mx", "webhooks"],

@@ -5,6 +5,7 @@
 import { resolve } from "node:path";
 import { BUN_FLAGS } from "../packages/cli/bin/launch.mjs";
 import { fetch } from "./checked-fetch.ts";
+import { until } from "./until.ts";
 
 const CLI = resolve(import.meta.dir, "../packages/cli");
 /** As npm starts it: Node, which starts Bun. */
@@ -54,12 +55,12 @@ export class Program {
 
   /** Waits for a state of things; fails with what was written when the process exits before. */
   async until(what: string, isSo: () => unknown): Promise<void> {
-    while (!(await isSo())) {
+    await until(async () => {
+      if (await isSo()) return true;
       const { exitCode, signalCode } = this.child;
-      if (exitCode !== null || signalCode !== null)
-        throw new Error(`exited with ${signalCode ?? exitCode} before ${what}:\n${this.out}\n${this.err}`);
-      await Bun.sleep(20);
-    }
+      if (exitCode === null && signalCode === null) return false;
+      throw new Error(`exited with ${signalCode ?? exitCode} before ${what}:\n${this.out}\n${this.err}`);
+    });
   }
 
   /** @returns the exit code, once all that it wrote is here */

@@ -26,9 +26,10 @@ const FILES: Readonly<Record<string, string>> = {
     proxies.map((host) => ({ protocol: "socks5", host, port: 1080, exit_ip: host, geolocation: null })),
   ),
   "ipsum-3.txt": lines(rows(3_100, (high, low) => `103.${100 + high}.${low}.7`)),
-  "spamhaus-drop-v4.json": lines(
-    rows(520, (high, low) => JSON.stringify({ cidr: `176.${100 + high}.${low}.0/24`, sblid: "SBL1" })),
-  ),
+  "spamhaus-drop-v4.json": lines([
+    ...rows(520, (high, low) => JSON.stringify({ cidr: `176.${100 + high}.${low}.0/24`, sblid: "SBL1" })),
+    JSON.stringify({ type: "metadata", timestamp: Math.floor(Date.now() / 1_000), records: 520 }),
+  ]),
   "icloud-private-relay.csv": lines(
     rows(4_100, (high, low) => `172.${224 + high}.${low}.0/31,GB,GB-ENG,London,`),
   ),

@@ -5,6 +5,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { NewOverride } from "@inkling/engine";
 import { SQL } from "bun";
+import { type DecisionRow, decisionJson } from "../packages/server/src/decisions/record.ts";
 import { type Key, rowFromKey } from "../packages/server/src/keys/key.ts";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
 import { hashToken, isWellFormedToken, tokenHint } from "../packages/server/src/keys/token.ts";
@@ -14,10 +15,12 @@ import { isAdminToken } from "../packages/server/src/store/admin-token.ts";
 import { adoptKey } from "../packages/server/src/store/adopt-key.ts";
 import { auditJson } from "../packages/server/src/store/audit.ts";
 import { Database } from "../packages/server/src/store/database.ts";
+import type { DecidedDomain, DecisionFilter } from "../packages/server/src/store/decisions.ts";
 import type { StoreError } from "../packages/server/src/store/error.ts";
 import { MIGRATIONS, migrate } from "../packages/server/src/store/migrations.ts";
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
 import type { UsageBatch } from "../packages/server/src/store/usage.ts";
+import { decisionId, decisionRow } from "./decision-rows.ts";
 import { Postgres } from "./postgres.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 import { freshToken } from "./tokens.ts";
@@ -444,6 +447,144 @@ for (const backend of BACKENDS) {
           ["a", "b"].map((note) => rulesets.publish({ text: `# ${note}`, note }, ADA)),
         );
         expect(both.map(({ number }) => number).sort()).toEqual([2, 3]);
+      });
+    });
+
+    describe("decisions", () => {
+      const DAY_MS = 86_400_000;
+      const id = decisionId;
+      const decision = (n: number, over: Partial<DecisionRow> = {}) => decisionRow(n, NOW, over);
+      const ids = async (page: Promise<{ readonly items: readonly { readonly id: string }[] }>) =>
+        (await page).items.map((row) => Number(row.id.slice(4)));
+
+      test("come back as they were, newest first, whole days and pages apart; a batch may be sent again", async () => {
+        const { decisions } = await open();
+        const rows = Array.from({ length: 7 }, (_, n) =>
+          decision(n, { created_at: NOW - Math.floor(n / 2) * DAY_MS, ref: `user-${n}` }),
+        );
+        await decisions.add(rows.slice(0, 4));
+        await decisions.add(rows);
+        const stored = decisionJson((await decisions.find(id(0)))!);
+        expect(stored).toEqual({
+          id: id(0),
+          at: "2026-06-01T12:00:00.000Z",
+          event: "sign_up",
+          ref: "user-0",
+          action: "allow",
+          review: false,
+          score: 0.35,
+          reasons: [{ code: "proxy", weight: 0.35 }],
+          rule: null,
+          shadow: [],
+          degraded: [],
+          ruleset: 7,
+          data_version: "3c05d22e1399",
+          facts: { event: "sign_up", "ip.is_proxy": true },
+          outcome: null,
+          outcome_at: null,
+        });
+        const first = await decisions.list({ limit: 3 });
+        expect(first.items.map((row) => row.id)).toEqual([id(1), id(0), id(3)]);
+        const rest = await decisions.list({ limit: 10, cursor: first.next });
+        expect(rest.items.map((row) => row.id)).toEqual([id(2), id(5), id(4), id(6)]);
+        expect(rest.next).toBeUndefined();
+        const read: string[] = [];
+        for await (const page of decisions.read({ since: NOW - 2 * DAY_MS }))
+          read.push(...page.map((row) => row.id));
+        expect(read).toEqual([id(4), id(5), id(2), id(3), id(0), id(1)]);
+      });
+
+      test("are found by what they have, labelled, counted by day, and expire", async () => {
+        const { decisions } = await open();
+        await decisions.add([
+          decision(1, { action: "deny", rule: "no-tor", event: "login", email_domain: "a.example" }),
+          decision(2, { reasons: '[{"code":"tor_exit","weight":0.6}]', ref: "user-81" }),
+          decision(3, { created_at: NOW - DAY_MS, email_domain: "a.example" }),
+        ]);
+        clock = NOW + 1_000;
+        expect(await decisions.label(id(9), "abuse")).toBeUndefined();
+        for (const outcome of ["abuse", "legitimate"] as const) await decisions.label(id(2), outcome);
+        expect(decisionJson((await decisions.find(id(2)))!)).toMatchObject({
+          outcome: "legitimate",
+          outcome_at: "2026-06-01T12:00:01.000Z",
+        });
+        const cases: readonly (readonly [DecisionFilter, readonly number[]])[] = [
+          [{ action: "deny" }, [1]],
+          [{ event: "sign_up" }, [2, 3]],
+          [{ rule: "no-tor" }, [1]],
+          [{ reason: "tor_exit" }, [2]],
+          [{ outcome: "legitimate" }, [2]],
+          [{ outcome: "none" }, [1, 3]],
+          [{ ref: "user-81" }, [2]],
+          [{ domain: "a.example" }, [1, 3]],
+          [{ since: NOW }, [2, 1]],
+          [{ until: NOW }, [3]],
+          [{ action: "challenge" }, []],
+        ];
+        for (const [filter, found] of cases)
+          expect([filter, await ids(decisions.list({ limit: 10 }, filter))]).toEqual([filter, [...found]]);
+        expect(await decisions.count()).toEqual([
+          { day: Date.parse(DAY), action: "allow", count: 1, legitimate: 1, abuse: 0 },
+          { day: Date.parse(DAY), action: "deny", count: 1, legitimate: 0, abuse: 0 },
+          { day: Date.parse(DAY) - DAY_MS, action: "allow", count: 1, legitimate: 0, abuse: 0 },
+        ]);
+        expect([await decisions.expire(NOW), await decisions.expire(NOW)]).toEqual([1, 0]);
+        expect(await ids(decisions.list({ limit: 10 }))).toEqual([2, 1]);
+      });
+
+      test("distinct domains have their newest decision, page after page", async () => {
+        const { decisions } = await open();
+        const domain = (n: number) => `d${String(n).padStart(4, "0")}.example`;
+        await decisions.add([
+          ...Array.from({ length: 600 }, (_, n) => decision(n, { email_domain: domain(n) })),
+          decision(1_000, { email_domain: domain(3), created_at: NOW + 5 }),
+          decision(1_001, { email_domain: domain(4), created_at: NOW - DAY_MS }),
+          decision(1_002, { email_domain: "old.example", created_at: NOW - DAY_MS }),
+          decision(1_003),
+        ]);
+        const found: DecidedDomain[] = [];
+        for await (const page of decisions.domainsSince(NOW)) found.push(...page);
+        expect(found.map((one) => one.domain)).toEqual(Array.from({ length: 600 }, (_, n) => domain(n)));
+        expect([3, 4].map((n) => found[n]!.newest.id)).toEqual([id(1_000), id(4)]);
+      });
+
+      test("are deleted by ref and by time, with an entry in the trail that has no ref", async () => {
+        const { decisions, overrides } = await open();
+        await decisions.add(
+          Array.from({ length: 1_200 }, (_, n) =>
+            decision(n, { ref: n % 2 === 0 ? "user-81" : null, created_at: NOW - n }),
+          ),
+        );
+        expect(await decisions.delete({ ref: "user-81" }, ADA)).toBe(600);
+        expect(await decisions.delete({ ref: "user-81" }, ADA)).toBe(0);
+        expect(await decisions.delete({ before: NOW - 100 }, ADA)).toBe(550);
+        expect((await decisions.list({ limit: 100 })).items).toHaveLength(50);
+        const { items } = await overrides.audit({ limit: 10 });
+        expect(items.map(({ action, subject, after }) => ({ action, subject, after }))).toEqual([
+          {
+            action: "decisions-deleted",
+            subject: "decisions",
+            after: { before: "2026-06-01T11:59:59.900Z", deleted: 550 },
+          },
+          { action: "decisions-deleted", subject: "decisions", after: { by: "ref", deleted: 0 } },
+          { action: "decisions-deleted", subject: "decisions", after: { by: "ref", deleted: 600 } },
+        ]);
+      });
+
+      test("the first decision of a request's name counts, also where two hosts decide at once, for a day", async () => {
+        const [a, b] = [await open(), await open()];
+        const named = (n: number, created_at = NOW) => ({
+          ...decision(n, { created_at }),
+          idempotency: "key",
+          body_hash: "body",
+        });
+        const both = await Promise.all([a.decisions.claim(named(1)), b.decisions.claim(named(2))]);
+        expect(both[0].id).toBe(both[1].id);
+        await b.decisions.add([named(3)]);
+        expect(await ids(b.decisions.list({ limit: 10 }))).toHaveLength(1);
+        clock = NOW + DAY_MS + 1;
+        expect((await a.decisions.claim(named(4, clock))).id).toBe(id(4));
+        expect((await a.decisions.list({ limit: 10 })).items).toHaveLength(2);
       });
     });
 

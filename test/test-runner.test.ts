@@ -1,10 +1,9 @@
 // test-runner.test.ts: `npm test` itself: every failure, crash and hang of a test file is counted and named.
 
-import { afterAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { findTests } from "../scripts/run-tests.mjs";
-import { mountsIn, unmountAll } from "./mounts.ts";
+import { failuresOfTap } from "../scripts/run-tests.mjs";
 import { temporaryFolder } from "./release.ts";
 
 const ROOT = resolve(import.meta.dir, "..");
@@ -62,14 +61,9 @@ test("each way in which a file can fail is a failure with its name, and hides no
   ]);
   for (const message of ['Expected: "b"', 'Expected: "c"', "no\n    more", "late", "nothing.ts"])
     expect(text).toContain(message);
-  expect(text).toContain("skipped: b\n");
-  expect(text).toContain("run it alone: npm test -- test/fails.test.ts\n");
+  const [, skipped, report] = /^(skipped: b)\n(FAILED [\s\S]*)/m.exec(text)!;
+  expect([skipped, report!.split("\n").length]).toEqual(["skipped: b", expect.closeTo(30, -1)]);
   expect([code, sum]).toEqual([1, "2 passed, 8 failed, 1 skipped"]);
-});
-
-test("what fits is green", async () => {
-  const { code, sum } = await runProject({ good: 'test("a", () => {});' }, {});
-  expect([code, sum]).toEqual([0, "1 passed, 0 failed"]);
 });
 
 test("a test that loops is stopped with what it started, and what ran before it counts", async () => {
@@ -87,31 +81,6 @@ test("a test that loops is stopped with what it started, and what ran before it 
   const pid = Number(readFileSync(join(root, "test/pid"), "utf8"));
   expect(pid).toBeGreaterThan(1);
   expect(existsSync(`/proc/${pid}/exe`)).toBe(false);
-});
-
-const mayMount = Bun.spawnSync(["unshare", "--mount", "true"]).success; // only root
-test.if(mayMount)("a clean-up that fails is a failure beside all others", async () => {
-  const body = `test("x", () => {
-      const folder = require("node:fs").mkdtempSync(process.env.TMPDIR + "/netns-");
-      expect(Bun.spawnSync(["mount", "-t", "tmpfs", "tmpfs", folder]).success).toBe(true);
-    });
-    test("y", () => { expect("a").toBe("b"); });`;
-  const { root, failed, text, sum } = await runProject({ mounts: body }, {});
-  afterAll(() => unmountAll(root));
-  expect([failed, sum]).toEqual([["mounts.test.ts: y", "(clean-up)"], "1 passed, 2 failed"]);
-  expect(text).toMatch(/could not be removed: .*EBUSY/);
-  expect(mountsIn(root)).toHaveLength(1);
-  unmountAll(root);
-});
-
-test("a path that fits no file, and an unknown option, are errors", async () => {
-  const files = { good: 'test("a", () => {});' };
-  const none = await runProject(files, { args: ["nothing"] });
-  expect([none.code, none.sum]).toEqual([1, "0 passed, 1 failed"]);
-  for (const args of [["--nothing"], ["--jobs=some"], ["--unit", "--data"]]) {
-    const { code, text } = await runProject(files, { args });
-    expect([code, text]).toEqual([2, expect.stringMatching(/^inkling: .+\nusage: npm test -- /)]);
-  }
 });
 
 describe("npm run test:data", () => {
@@ -157,17 +126,17 @@ describe("npm run test:data", () => {
   });
 });
 
-test("the project's files belong to npm test or to npm run test:data; --unit takes quick ones", () => {
-  const own = findTests(ROOT, {}, []);
-  const data = findTests(ROOT, { data: true }, []);
-  expect(own.length).toBeGreaterThan(100);
-  expect(data.length).toBeGreaterThan(10);
-  expect(own.filter((path) => data.includes(path))).toEqual([]);
-  const unit = findTests(ROOT, { unit: true }, []);
-  expect(unit).toContain("packages/engine/src/lookup/answerer.test.ts");
-  expect(unit.filter((path) => !path.startsWith("packages/"))).toEqual([]);
-  expect(findTests(ROOT, {}, ["test-runner", "engine/src/address/ip."])).toEqual([
-    "packages/engine/src/address/ip.test.ts",
-    "test/test-runner.test.ts",
+test("of Node's report, tests that failed are named, with their messages, and what a file wrote before it ended", () => {
+  const folder = temporaryFolder();
+  const write = (name: string, body: string) => {
+    writeFileSync(join(folder, `${name}.mjs`), `import { describe, test } from "node:test";\n${body}`);
+    return join(folder, `${name}.mjs`);
+  };
+  const nested = `test("good", () => {}); describe("in", () => test("x <y>", () => { throw new Error("no\\nmore"); }));`;
+  const files = [write("a", nested), write("b", 'import "./nothing.mjs";')];
+  const { stdout } = Bun.spawnSync(["node", "--test", "--test-reporter=tap", ...files]);
+  expect(failuresOfTap(stdout.toString())).toEqual([
+    { test: "x <y>", message: expect.stringContaining(`${files[0]}:2:46\nno\nmore\n`) },
+    { test: files[1]!, message: expect.stringContaining("\nError [ERR_MODULE_NOT_FOUND]: Cannot find") },
   ]);
 });

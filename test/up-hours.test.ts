@@ -10,7 +10,7 @@ import { fetch } from "./checked-fetch.ts";
 import { fastClock } from "./fast-clock.ts";
 import { inkling, LAUNCHER, Program } from "./inkling.ts";
 import { freePort } from "./ports.ts";
-import { freshMirror } from "./release.ts";
+import { freshMirror, LISTS_ALONE } from "./release.ts";
 import { share } from "./share.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -87,8 +87,7 @@ class FastInkling {
   constructor(name: string, factor: number) {
     this.dataDir = join(temp, name);
     mkdirSync(this.dataDir);
-    // Lists alone: they are what hours change, and a build of them takes a second.
-    writeFeedChoice(this.dataDir, { enabled: [], disabled: ["dbip-city-lite", "nro-delegated-stats"] });
+    writeFeedChoice(this.dataDir, LISTS_ALONE); // they are what hours change
     const clock = join(temp, `${name}-clock.ts`);
     writeFileSync(clock, fastClock(Date.now(), factor));
     this.env = { ...env, BUN_OPTIONS: `--preload ${clock}` };

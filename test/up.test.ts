@@ -1,15 +1,16 @@
 // up.test.ts: `inkling up` from an empty folder to answers over HTTP, stopped in every way, and started again.
 //
-// One data folder for the whole file: its first build takes most of the time. The geolocation comes from the npm
+// One data folder for nearly the whole file: its first build takes most of the time. The geolocation comes from the npm
 // packages, the lists from the mirror (release.ts).
 
 import { beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, truncateSync } from "node:fs";
 import { join } from "node:path";
+import { writeFeedChoice } from "../packages/compiler/src/catalog/feed-choice.ts";
 import { fetch } from "./checked-fetch.ts";
 import { inkling, LAUNCHER, Program } from "./inkling.ts";
 import { freePort, isFree } from "./ports.ts";
-import { freshMirror } from "./release.ts";
+import { freshMirror, LISTS_ALONE } from "./release.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 const temp = temporaryFolder();
@@ -22,12 +23,16 @@ const base = `http://127.0.0.1:${port}`;
 const source = ["--mirror", freshMirror()];
 const { INKLING_MIRROR: _, INKLING_VECTORS: __, ...env } = process.env;
 
-const start = (args: readonly string[]) =>
-  new Program([...LAUNCHER, ...args, "--data-dir", dataDir], { cwd: temp, env });
+const ports = ["--port", String(port), "--admin-port", String(adminPort)];
 
-const startUp = () => start(["up", "--port", String(port), "--admin-port", String(adminPort), ...source]);
+const start = (args: readonly string[], folder = dataDir) =>
+  new Program([...LAUNCHER, ...args, "--data-dir", folder], { cwd: temp, env });
+
+const startUp = (folder = dataDir) => start(["up", ...ports, ...source], folder);
 const untilServing = (up: Program) => up.until("it served", () => up.out.includes("Ctrl-C stops."));
-const run = (...args: string[]) => inkling([...args, "--data-dir", dataDir], { cwd: temp, env });
+const runIn = (folder: string, ...args: string[]) =>
+  inkling([...args, "--data-dir", folder], { cwd: temp, env });
+const run = (...args: string[]) => runIn(dataDir, ...args);
 
 const get = (path: string, key: string) =>
   fetch(`${base}${path}`, { headers: { Authorization: `Bearer ${key}` } });
@@ -136,7 +141,7 @@ describe("later runs", () => {
     expect(up.out).toContain("Keys in force: 1 live, 1 sandbox");
     expect((await get("/v1/ip-intel/reputation/1.1.1.1", live)).status).toBe(200);
     expect((await get("/v1/ip-intel/reputation/1.1.1.1", sandbox)).status).toBeLessThan(500);
-    const doctor = await run("doctor", "--port", String(port), "--admin-port", String(adminPort));
+    const doctor = await run("doctor", ...ports);
     expect(doctor.out).toMatch(/^ok {7}port: \d+ on 127\.0\.0\.1: Inkling is running$/m);
     expect(doctor.out).toMatch(/^ok {7}admin port: \d+ on 127\.0\.0\.1: Inkling is running$/m);
     expect([doctor.err, doctor.code === 0 ? "" : doctor.out]).toEqual(["", ""]);
@@ -153,7 +158,12 @@ describe("later runs", () => {
     while (!portsAreFree()) await Bun.sleep(50);
   });
 
-  test("when the server is killed outright, the next start serves as before", async () => {
+  const values: [lookup: string, path: string, value: string, ...flags: string[]][] = [
+    ["geolocate", "/v1/ip-intel/geolocate/", "2001:4860:4860::8888"],
+    ["reputation", "/v1/ip-intel/reputation/", "::ffff:8.8.8.8", "--evidence"],
+    ["email", "/v1/user-intel/email/", "not an address"],
+  ];
+  test("when the server is killed outright, the next start serves as before, and lookup --json prints the same", async () => {
     const first = startUp();
     await untilServing(first);
     process.kill(descendants(first.child.pid)[0]!, "SIGKILL");
@@ -161,13 +171,19 @@ describe("later runs", () => {
     const second = startUp();
     await untilServing(second);
     expect((await get("/v1/user-intel/email/a@mailinator.com", live)).status).toBe(200);
+    for (const [lookup, path, value, ...flags] of values) {
+      const query = flags.length > 0 ? "?include=evidence" : "";
+      const body = await (await get(`${path}${encodeURIComponent(value)}${query}`, live)).text();
+      const printed = await run("lookup", lookup, value, ...flags, "--json");
+      expect(printed).toMatchObject({ out: `${body}\n`, code: 0 });
+    }
     expect(await second.stop()).toBe(0);
   });
 });
 
 describe("production", () => {
   test("serve needs no more than the release: JSON lines and nothing else", async () => {
-    const up = start(["serve", "--port", String(port), "--admin-port", String(adminPort)]);
+    const up = start(["serve", ...ports]);
     await up.until("it listened", () => up.err.includes('"listening"'));
     await get("/v1/ip-intel/geolocate/81.2.69.142", live);
     expect(await up.stop()).toBe(0);
@@ -182,23 +198,6 @@ describe("production", () => {
 });
 
 describe("the commands on the release", () => {
-  const values: [lookup: string, path: string, value: string, ...flags: string[]][] = [
-    ["geolocate", "/v1/ip-intel/geolocate/", "2001:4860:4860::8888"],
-    ["reputation", "/v1/ip-intel/reputation/", "::ffff:8.8.8.8", "--evidence"],
-    ["email", "/v1/user-intel/email/", "not an address"],
-  ];
-  test("lookup --json prints what the API answers", async () => {
-    const up = startUp();
-    await untilServing(up);
-    for (const [lookup, path, value, ...flags] of values) {
-      const query = flags.length > 0 ? "?include=evidence" : "";
-      const body = await (await get(`${path}${encodeURIComponent(value)}${query}`, live)).text();
-      const printed = await run("lookup", lookup, value, ...flags, "--json");
-      expect(printed).toMatchObject({ out: `${body}\n`, code: 0 });
-    }
-    expect(await up.stop()).toBe(0);
-  });
-
   test("lookup refuses what the API refuses", async () => {
     expect(await run("lookup", "reputation", "10.0.0.1")).toMatchObject({ out: "", code: 2 });
     expect((await run("lookup", "geolocate", "010.0.0.1")).err).toMatch(
@@ -233,17 +232,17 @@ describe("the commands on the release", () => {
   });
 
   test("a segment that was cut short: up reports it, builds it again, and serves", async () => {
-    const { release } = JSON.parse((await run("data", "status", "--json")).out);
-    const file = join(dataDir, "segments", `${release.segments.reputation.sha256}.seg`);
-    const half = (await Bun.file(file).bytes()).slice(0, 5_000);
-    rmSync(file);
-    await Bun.write(file, half);
-    const status = await run("data", "status");
+    const folder = temporaryFolder();
+    writeFeedChoice(folder, LISTS_ALONE);
+    expect((await runIn(folder, "data", "update", ...source)).err).not.toContain("inkling: ");
+    const { release } = JSON.parse((await runIn(folder, "data", "status", "--json")).out);
+    truncateSync(join(folder, "segments", `${release.segments.reputation.sha256}.seg`), 5_000);
+    const status = await runIn(folder, "data", "status");
     expect(status.out).toMatch(/^damaged {2}.*has 5000 bytes.*: `.*data update` makes a new one\.$/m);
-    const up = startUp();
+    const up = startUp(folder);
     await untilServing(up);
     expect(up.err).toMatch(/^warning: release .*; a new release is built$/m);
     expect(await up.stop()).toBe(0);
-    expect((await run("data", "verify")).code).toBe(0);
+    expect((await runIn(folder, "data", "verify")).code).toBe(0);
   });
 });

@@ -13,12 +13,10 @@ import { verifyInProcess } from "../packages/server/src/releases/verify.ts";
 import { startServer } from "../packages/server/src/server.ts";
 import { domainVerdicts } from "../packages/server/src/serving/webhooks.ts";
 import { openStore } from "../packages/server/src/store/store.ts";
-import {
-  type DecidedDomain,
-  type DomainDecision,
-  WebhookEvents,
-} from "../packages/server/src/webhooks/events.ts";
+import { decidedDomains } from "../packages/server/src/webhooks/decided-domains.ts";
+import { WebhookEvents } from "../packages/server/src/webhooks/events.ts";
 import { fetch } from "./checked-fetch.ts";
+import { decisionRow } from "./decision-rows.ts";
 import { SMALL_NETWORK, smallDomain, smallRelease, temporaryFolder } from "./release.ts";
 import { testServerOptions } from "./server-options.ts";
 import { until } from "./until.ts";
@@ -32,18 +30,14 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
-/** Decisions as their store gives them, newest first. */
-const decided = (decisions: readonly (DomainDecision & DecidedDomain)[]) => ({
-  async *decidedDomains() {
-    const seen = new Set<string>();
-    for (const { domain, disposable } of decisions) {
-      if (!seen.has(domain)) yield { domain, disposable };
-      seen.add(domain);
-    }
-  },
-  decisionsOn: async (domain: string, _: number, limit: number) =>
-    decisions.filter((one) => one.domain === domain).slice(0, limit),
-});
+/** @param disposable undefined: there was no data */
+const decision = (id: string, ref: string | null, domain: string, disposable: boolean | undefined) =>
+  decisionRow(0, Date.now(), {
+    id: `asm_${id.repeat(16)}`,
+    ref,
+    email_domain: domain,
+    facts: JSON.stringify({ "email.domain": domain, "email.disposable": disposable }),
+  });
 
 test("a verdict that a release or an override changes is told once for each decision, by one host, and again when it changes back", async () => {
   const dataDir = temporaryFolder();
@@ -62,13 +56,13 @@ test("a verdict that a release or an override changes is told once for each deci
   cleanUps.push(() => releases.stop());
   await releases.open();
   const overrides = { current: overridesOf([]) };
-  const decisions = [
-    { id: "asm_a", ref: "user-1", domain: smallDomain(2), disposable: false },
-    { id: "asm_b", ref: null, domain: smallDomain(1), disposable: true },
-    { id: "asm_c", ref: "user-3", domain: "gmail.com", disposable: false },
-    { id: "asm_d", ref: "user-4", domain: smallDomain(2), disposable: false },
-    { id: "asm_e", ref: "user-5", domain: "no-data.example", disposable: undefined },
-  ];
+  await store.decisions.add([
+    decision("a", "user-1", smallDomain(2), false),
+    decision("b", null, smallDomain(1), true),
+    decision("c", "user-3", "gmail.com", false),
+    decision("d", "user-4", smallDomain(2), false),
+    decision("e", "user-5", "no-data.example", undefined),
+  ]);
   let looks = 0;
   const lookUp = domainVerdicts({ dataDir }, { releases, overrides } as never);
   const host = () => {
@@ -77,7 +71,7 @@ test("a verdict that a release or an override changes is told once for each deci
       usage: store.usage,
       releases,
       overrides,
-      decisions: decided(decisions),
+      decisions: decidedDomains(store.decisions),
       lookUp: (domains) => {
         looks++;
         return lookUp(domains);
@@ -97,7 +91,7 @@ test("a verdict that a release or an override changes is told once for each deci
     const claimed = await store.deliveries.claim(webhook.id, 100);
     const messages = claimed.map(({ body }) => JSON.parse(body).data as WebhookData<"assessment.changed">);
     const lines = messages.map(({ id, ref, domain, before, after }) =>
-      [id, ref, domain, before.disposable, after.disposable].join(" "),
+      [id[4], ref, domain, before.disposable, after.disposable].join(" "),
     );
     return { lines: lines.sort(), messages };
   };
@@ -107,9 +101,9 @@ test("a verdict that a release or an override changes is told once for each deci
   await until(() => releases.current?.manifest.id === second.id);
   const changed = await told();
   expect(changed.lines).toEqual([
-    `asm_a user-1 ${smallDomain(2)} false true`,
-    `asm_b  ${smallDomain(1)} true false`,
-    `asm_d user-4 ${smallDomain(2)} false true`,
+    `a user-1 ${smallDomain(2)} false true`,
+    `b  ${smallDomain(1)} true false`,
+    `d user-4 ${smallDomain(2)} false true`,
   ]);
   expect(changed.messages.map(({ data_version }) => data_version)).toEqual(Array(3).fill(second.id));
   expect(first.id).not.toBe(second.id);
@@ -121,8 +115,8 @@ test("a verdict that a release or an override changes is told once for each deci
   const overridden = await told();
   expect(overridden.messages[0]!.evidence).toMatchObject([{ feed: "override", effect: "removes" }]);
   expect(overridden.lines).toEqual([
-    `asm_a user-1 ${smallDomain(2)} true false`,
-    `asm_d user-4 ${smallDomain(2)} true false`,
+    `a user-1 ${smallDomain(2)} true false`,
+    `d user-4 ${smallDomain(2)} true false`,
   ]);
   // The host that found all this leaves; the next one looks everything up, and has nothing to add.
   await events.stop();
@@ -148,7 +142,12 @@ test("without data on disposable domains nothing is told: its verdicts mean noth
       feeds: [],
     },
     overrides: { current: overridesOf([]) },
-    decisions: decided([{ id: "asm_a", ref: null, domain: "example.com", disposable: true }]),
+    decisions: {
+      async *decidedDomains() {
+        yield { domain: "example.com", disposable: true };
+      },
+      decisionsOn: () => Promise.reject(new Error("nothing is to be read")),
+    },
     lookUp: () => Promise.reject(new Error("nothing is to be looked up")),
     onDropped: () => {},
     now: Date.now,

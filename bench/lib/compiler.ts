@@ -4,9 +4,13 @@ export type { DomainClaims, DomainSubject } from "../../packages/compiler/src/ca
 export { FEEDS } from "../../packages/compiler/src/catalog/feeds.ts";
 export type { PlaceSource } from "../../packages/compiler/src/geo/place-list.ts";
 export { CountrySource, GeoSource } from "../../packages/compiler/src/geo/place-source.ts";
+export { readPlace } from "../../packages/compiler/src/geo/read-place.ts";
+export { Mmdb } from "../../packages/compiler/src/mmdb/mmdb.ts";
 export { MmdbRecords } from "../../packages/compiler/src/mmdb/records.ts";
+export { readAsnCsv } from "../../packages/compiler/src/parse/asn.ts";
 export { parseGeofeed } from "../../packages/compiler/src/parse/geofeed.ts";
-export { isDomainFormat, parseDomains } from "../../packages/compiler/src/parse/index.ts";
+export { isDomainFormat, parseDomains, parseNetworks } from "../../packages/compiler/src/parse/index.ts";
+export { isSystemFormat, parseSystemKinds } from "../../packages/compiler/src/parse/system-kinds.ts";
 export { completePlace } from "../../packages/compiler/src/place/complete-place.ts";
 export { distanceKm } from "../../packages/compiler/src/place/distance.ts";
 export { encodePlace } from "../../packages/compiler/src/place/encode-place.ts";

@@ -16,7 +16,7 @@ const RECENT = 64;
 const LOW_UNITS = 2 ** 21;
 const LOW_UNIT = 2 ** 11;
 
-export interface Grown {
+interface Grown {
   readonly columns: RangeColumns;
   /** Value of a new place, counted from `firstNew` -> the value that it lies beside. */
   readonly besides: readonly number[];

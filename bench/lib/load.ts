@@ -9,7 +9,7 @@ import { CLIENT_CORE, cpuMicroseconds, pinned } from "./proc.ts";
 import type { Run } from "./record.ts";
 import { type Running, TOKEN, temporaryFolder } from "./server.ts";
 
-export const CONNECTIONS = 64;
+const CONNECTIONS = 64;
 
 /** Writes the paths that a load requests in turn. @returns the file */
 export function pathsFile(run: Run, paths: readonly string[]): string {

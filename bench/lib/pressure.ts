@@ -21,7 +21,7 @@ export const PRESSED = strengthName(JUDGED);
 export const underPressure = (what: string): string => `${what}, beside neighbours`;
 
 /** Starts a neighbour and waits until it streams. @returns stops it; GB/s that it read, and wrote as many */
-export async function startNeighbour(run: Run, core: number, megabytes: number) {
+async function startNeighbour(run: Run, core: number, megabytes: number) {
   const command = [process.execPath, "--no-install", join(PEERS, "neighbour.ts"), String(megabytes)];
   const child = Bun.spawn(pinned(core, command), { env: BARE_ENV, stdout: "pipe", stderr: "inherit" });
   run.defer(async () => {

@@ -18,9 +18,7 @@ export function publicIpv4(count: number, seed = SEED): string[] {
 }
 
 /** Visits every network of a source: its first address, as four words, and its prefix length. */
-export type WalkNetworks = (
-  visit: (w0: number, w1: number, w2: number, w3: number, bits: number) => void,
-) => void;
+type WalkNetworks = (visit: (w0: number, w1: number, w2: number, w3: number, bits: number) => void) => void;
 
 function standsForIpv4(address: IpAddress): boolean {
   unwrapIpv4(address);

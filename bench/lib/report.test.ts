@@ -1,14 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { PARTS } from "../parts/index.ts";
 import { BENCH } from "./peers.ts";
-import { drawPlots, PLOTS } from "./plots.ts";
+import { PLOTS } from "./plots.ts";
 import type { Line, PartResult } from "./record.ts";
 import { Run } from "./record.ts";
 import { comparison, renderReport } from "./report.ts";
-import { figure, quantile, ratios, spread } from "./stats.ts";
 import { TARGETS } from "./targets.ts";
 
 const row = (what: string, who: string, measure: string, unit: string, values: number[]): Line => ({
@@ -80,21 +79,6 @@ const RESULTS = [
 
 const markdown = renderReport({ parts: PARTS, results: RESULTS, targets: TARGETS, plots: PLOTS.slice(1, 2) });
 
-describe("statistics", () => {
-  test.each([
-    [[3, 1, 2], 0.5, 2],
-    [[1, 2, 3, 4], 0.5, 2.5],
-    [[5], 0.99, 5],
-    [[0, 10], 0.25, 2.5],
-  ])("the %p quantile of %p", (values, share, want) => expect(quantile(values, share)).toBe(want));
-  test("of nothing throws", () => expect(() => quantile([], 0.5)).toThrow("no values"));
-  test("ratios go round by round", () => expect(ratios([2, 9, 4], [1, 3])).toEqual([2, 3]));
-  test("figures", () =>
-    expect([0, 0.1234, 1.234, 12.34, 1234.5].map(figure)).toEqual(["0", "0.123", "1.23", "12.3", "1,235"]));
-  test("one round has no spread", () =>
-    expect([spread([]), spread([7]), spread([3, 1, 2])]).toEqual(["", "7.00", "2.00 (1.00 to 3.00)"]));
-});
-
 describe("alternating rounds", () => {
   const run = () => new Run("/", { isQuick: false, hasPressure: false });
   const contestants = (order: string[]) =>
@@ -148,29 +132,6 @@ test("two checkouts are compared round by round", () => {
   );
 });
 
-describe("plots", () => {
-  test("every plot belongs to a part", () =>
-    expect(PLOTS.filter(({ usermeta }) => !PARTS.some(({ name }) => name === usermeta.part))).toEqual([]));
-  const testWithVega = test.skipIf(!existsSync(join(BENCH, "node_modules/vega-lite")));
-  testWithVega("have names, curves and bars", async () => {
-    const drawn = new Map([...(await drawPlots(RESULTS))].map(([{ name }, svg]) => [name, svg]));
-    expect([...drawn.keys()]).toEqual(["cpu", "distribution-v4", "growth", "pressure-http"]);
-    for (const svg of drawn.values()) {
-      expect(svg).toStartWith("<svg");
-      expect(svg).not.toMatch(/NaN|Infinity|undefined/);
-    }
-    expect(drawn.get("distribution-v4")).toContain("inkling &amp; &lt;others&gt;");
-    const count = (name: string, part: RegExp) => drawn.get(name)!.match(part)?.length ?? 0;
-    const line = /aria-roledescription="line mark"/g;
-    const counts = ["distribution-v4", "growth", "pressure-http"].map((name) => count(name, line));
-    expect(counts).toEqual([1, 4, 1]);
-    expect([
-      count("cpu", /aria-roledescription="bar"/g),
-      count("growth", /aria-roledescription="point"/g),
-    ]).toEqual([2, 8]);
-  });
-});
-
 describe("the report", () => {
   const target = (text: string) => markdown.split("\n").find((one) => one.startsWith(`| ${text}`));
 
@@ -196,39 +157,25 @@ describe("the report", () => {
     expect(markdown).toContain("`npm run bench -- batch`");
     expect(markdown.split("- feeds: 2 from npm packages (seeds)\n")).toHaveLength(2);
   });
-  test("every target belongs to a part, and has a text of its own", () => {
-    expect(TARGETS.filter(({ part }) => !PARTS.some(({ name }) => name === part))).toEqual([]);
-    expect(new Set(TARGETS.map(({ text }) => text)).size).toBe(TARGETS.length);
-  });
 });
 
 describe("npm run bench", () => {
   const main = (...args: string[]) =>
     Bun.spawnSync([process.execPath, "--no-install", join(BENCH, "main.ts"), ...args], { stderr: "pipe" });
 
-  test("--help names every part", () => {
-    const { stdout, exitCode } = main("--help");
-    expect(exitCode).toBe(0);
-    for (const { name } of PARTS) expect(stdout.toString()).toContain(`\n  ${name} `);
+  test("refuses a part that is not measured beside neighbours", () => {
+    const { stderr, exitCode } = main("batch", "--pressure");
+    const words = "npm run bench: --pressure: batch is not measured beside neighbours";
+    expect([exitCode, stderr.toString()]).toEqual([2, expect.stringContaining(words)]);
   });
-  test.each([
-    ["enigne", "enigne: no such part"],
-    ["--quik", "Unknown option '--quik'"],
-    ["--pressure=1", "Option '--pressure' does not take an argument"],
-    ["batch --pressure", "--pressure: batch is not measured beside neighbours"],
-    [`--against=${BENCH}`, `${BENCH} is not a checkout of Inkling`],
-  ])("refuses %s", (wrong, words) => {
-    const { stderr, exitCode } = main(...wrong.split(" "));
-    expect([exitCode, stderr.toString()]).toEqual([2, expect.stringContaining(`npm run bench: ${words}`)]);
-  });
-  test("refuses a part that cannot compare two checkouts", () => {
-    const { stderr, exitCode } = main(`--against=${join(BENCH, "..")}`, "growth");
-    expect([exitCode, stderr.toString()]).toEqual([2, expect.stringContaining("growth: no such part")]);
-  });
-  test("README.md has a line for each part", () => {
+  test("--help and README.md have a line for each part, and each plot and target belongs to one", () => {
+    const names = PARTS.map(({ name }) => name);
+    const help = main("--help").stdout.toString();
+    expect([...help.matchAll(/^ {2}(\w+) {2,}[A-Z]/gm)].map(([, name]) => name!)).toEqual(names);
     const readme = readFileSync(join(BENCH, "README.md"), "utf8");
-    expect([...readme.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name!)).toEqual(
-      PARTS.map(({ name }) => name),
-    );
+    expect([...readme.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name!)).toEqual(names);
+    const parts = [...PLOTS.map(({ usermeta }) => usermeta.part), ...TARGETS.map(({ part }) => part)];
+    expect(parts.filter((part) => !names.includes(part))).toEqual([]);
+    expect(new Set(TARGETS.map(({ text }) => text)).size).toBe(TARGETS.length);
   });
 });

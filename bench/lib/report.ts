@@ -5,7 +5,7 @@ import type { Line, Part, PartResult, Row } from "./record.ts";
 import { figure, median, ratios, spread } from "./stats.ts";
 import type { Target } from "./targets.ts";
 
-export interface ReportInput {
+interface ReportInput {
   readonly parts: readonly Pick<Part, "name" | "title">[];
   readonly results: readonly PartResult[];
   readonly targets: readonly Target[];

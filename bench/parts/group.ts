@@ -251,7 +251,7 @@ function markSegment(bytes: Uint8Array, kind: SegmentKind): void {
 }
 
 /** Publishes the current release of a data folder again, marked in these kinds. @returns its manifest */
-export function publishMarked(
+function publishMarked(
   dataDir: string,
   { manifest, segmentPath }: CurrentRelease,
   kinds: readonly SegmentKind[],

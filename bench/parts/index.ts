@@ -1,6 +1,7 @@
 // index.ts: the parts of the suite in the order that they run in: with --quick there is time for the first ones.
 
 import type { Part } from "../lib/record.ts";
+import { measureAssess } from "./assess.ts";
 import { measureBatch } from "./batch.ts";
 import { measureBuild } from "./build.ts";
 import { measureEngine } from "./engine.ts";
@@ -42,6 +43,13 @@ export const COMPARABLE: readonly Part[] = [
 
 export const PARTS: readonly Part[] = [
   ...COMPARABLE,
+  {
+    name: "assess",
+    title: "Assessments over HTTP",
+    limitSeconds: 180,
+    quickSeconds: 10,
+    measure: measureAssess,
+  },
   { name: "growth", title: "Growth", limitSeconds: 600, measure: measureGrowth },
   { name: "group", title: "A group of hosts", limitSeconds: 900, measure: measureGroup },
 ];

@@ -1,4 +1,5 @@
--- wrk.lua: GET requests of the paths in a file, in turn. Arguments: the file, a bearer token.
+-- wrk.lua: requests of the lines in a file, in turn: a path is sent with GET, a JSON object with POST to /v1/assess.
+-- Arguments: the file, a bearer token.
 -- Requests are made before the load: during it Lua only returns the next one.
 
 local requests = {}
@@ -6,7 +7,13 @@ local i = 0
 
 function init(arguments)
   for path in io.lines(arguments[1]) do
-    requests[#requests + 1] = wrk.format("GET", path, { Authorization = "Bearer " .. arguments[2] })
+    local headers = { Authorization = "Bearer " .. arguments[2] }
+    if path:sub(1, 1) == "{" then
+      headers["Content-Type"] = "application/json"
+      requests[#requests + 1] = wrk.format("POST", "/v1/assess", headers, path)
+    else
+      requests[#requests + 1] = wrk.format("GET", path, headers)
+    end
   end
 end
 

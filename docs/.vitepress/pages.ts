@@ -64,7 +64,9 @@ export const MENU: readonly Section[] = [
     text: "Data",
     pages: [
       ["Feeds", "/feeds", "docs/feeds.md"],
+      ["Your own feeds", "/own-feeds", "docs/own-feeds.md"],
       ["Decisions and rules", "/decisions", "docs/decisions.md"],
+      ["Stored decisions", "/stored-decisions", "docs/stored-decisions.md"],
       ["Policy", "/policy", "docs/policy.md"],
       ["Accuracy", "/accuracy", "docs/accuracy.md"],
       ["Segment format", "/segment-format", "docs/segment-format.md"],

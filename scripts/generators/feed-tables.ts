@@ -1,6 +1,14 @@
-// feed-tables.ts: generates the tables of feeds in docs/feeds.md and docs/policy.md from the feed table of the compiler.
+// feed-tables.ts: generates the tables of feeds in docs/feeds.md, docs/own-feeds.md and docs/policy.md from the feed table of the compiler.
 
-import { flagOfLabel } from "@inkling/contract";
+import {
+  claimsOf,
+  FEED_CLAIM_ROWS,
+  FEED_CLAIMS,
+  FEED_FORM_ROWS,
+  FEED_FORMS,
+  type FeedClaim,
+  flagOfLabel,
+} from "@inkling/contract";
 import type { Label } from "../../packages/compiler/src/catalog/claims.ts";
 import type { Feed, OptIn } from "../../packages/compiler/src/catalog/feed.ts";
 import { FEEDS, NO_LICENCE } from "../../packages/compiler/src/catalog/feeds.ts";
@@ -74,6 +82,11 @@ function weighed({ id, label, lineage = [], age }: Feed): string[] {
   ];
 }
 
+const formsWith = (claim: FeedClaim) =>
+  FEED_FORMS.filter((form) => claimsOf(form).includes(claim))
+    .map(code)
+    .join(", ");
+
 export function feedTables(): readonly GeneratedSection[] {
   const [on, off] = [FEEDS.filter(isDefault), FEEDS.filter((feed) => !isDefault(feed))];
   const guards = new Map<string, string[]>();
@@ -83,7 +96,22 @@ export function feedTables(): readonly GeneratedSection[] {
   const lists = FEEDS.filter(({ label }) => label !== undefined && Object.hasOwn(LABELS, label));
   const feeds = (section: string, content: string) => ({ path: "docs/feeds.md", section, content });
   const policy = (section: string, content: string) => ({ path: "docs/policy.md", section, content });
+  const own = (section: string, content: string) => ({ path: "docs/own-feeds.md", section, content });
   return [
+    own(
+      "forms",
+      markdownTable(
+        ["form", "content"],
+        FEED_FORMS.map((form) => [code(form), FEED_FORM_ROWS[form].meaning]),
+      ),
+    ),
+    own(
+      "claims",
+      markdownTable(
+        ["claim", "meaning", "forms"],
+        FEED_CLAIMS.map((claim) => [code(claim), FEED_CLAIM_ROWS[claim].meaning, formsWith(claim)]),
+      ),
+    ),
     feeds("counts", `There are ${on.length} default feeds and ${off.length} optional ones.`),
     feeds(
       "default feeds",

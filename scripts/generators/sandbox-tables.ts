@@ -7,6 +7,7 @@ import {
   SANDBOX_DOMAINS,
   SANDBOX_PROBLEMS,
 } from "@inkling/contract";
+import { sandboxAssessments } from "../../packages/server/src/openapi/examples.ts";
 import { type GeneratedSection, markdownTable } from "./generated.ts";
 
 const code = (text: string) => `\`${text}\``;
@@ -46,6 +47,15 @@ export function sandboxTables(): readonly GeneratedSection[] {
         code(String(providers.length > 0)),
         code(JSON.stringify(providers)),
         code(mx),
+      ]),
+    ),
+    visitors: markdownTable(
+      ["visitor, beside `event`", "action", "score", "reasons"],
+      sandboxAssessments().map(({ visitor: { event: _, ...visitor }, answer }) => [
+        code(JSON.stringify(visitor)),
+        code(answer.action),
+        String(answer.score),
+        answer.reasons.map((reason) => code(reason.code)).join(", "),
       ]),
     ),
     problems: markdownTable(

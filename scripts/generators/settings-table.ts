@@ -21,10 +21,10 @@ export const settingsTable = (): GeneratedSection[] => [
 ];
 
 function line(name: SettingName): string[] {
-  const { secret, help, docs = sentence(help) } = settingRow(name);
+  const { secret, fileOnly, named, help, docs = sentence(help) } = settingRow(name);
   return [
-    `\`${variableName(name)}\``,
-    secret ? "none" : `\`${flagName(name)}\``,
+    fileOnly ? "none" : `\`${variableName(name)}${named ? "_NAME" : ""}\``,
+    secret || fileOnly ? "none" : `\`${flagName(name)}\``,
     `\`${tomlKey(name)}\``,
     defaultText(name),
     docs,

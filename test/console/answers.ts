@@ -104,8 +104,25 @@ export const TROUBLED_FEEDS = [
   pending: null,
   licence: "CC0-1.0",
   attribution: null,
+  on: feed.id !== "away",
+  own: false,
+  needs_agreement: false,
   ...feed,
   history: (feed.history ?? []).map((entries) => ({ entries })),
+}));
+
+/** Off, off with terms to agree to, and waiting for the next build. */
+export const UNUSED_FEEDS = [
+  { id: "off", on: false, needs_agreement: false },
+  { id: "terms", on: false, needs_agreement: true },
+  { id: "office-vpn", on: true, needs_agreement: false },
+].map((feed) => ({
+  title: `Published by ${feed.id}`,
+  homepage: "docs/own-feeds.md",
+  sets: "is_proxy",
+  licence: "none stated",
+  own: feed.id === "office-vpn",
+  ...feed,
 }));
 
 const host = (name: string, over: object = {}) => ({

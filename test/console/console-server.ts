@@ -28,7 +28,7 @@ export async function startConsole(dataDir: string): Promise<ConsoleServer> {
   const files = await openConsole();
   const server = await startServer({
     ...testServerOptions(dataDir),
-    actions: async () => dataActions(new Updates()),
+    actions: async () => dataActions(new Updates(), { current: { feed: [], dataDir } }),
     console: async (request, path) => files.serve(request, path),
   });
   return {

@@ -18,6 +18,7 @@ import {
   TOR_EXIT,
   TROUBLE,
   TROUBLED_FEEDS,
+  UNUSED_FEEDS,
 } from "./answers.ts";
 import {
   ConsoleBrowser,
@@ -127,7 +128,7 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await page.route("**/admin/v1/data", async (route) => {
       await route.fulfill({ json: { ...(await (await route.fetch()).json()), ...TROUBLE } });
     });
-    await answer(page, "data/feeds", { feeds: TROUBLED_FEEDS });
+    await answer(page, "data/feeds", { feeds: TROUBLED_FEEDS, unused: UNUSED_FEEDS });
     await answer(page, "data/update", TROUBLE.update);
     await go("keys");
     await go("data");

@@ -495,6 +495,16 @@ describe("data", () => {
     await pinned.waitFor({ state: "detached" });
   });
 
+  test("a feed is turned off and on; terms are read on the command line", async () => {
+    await go("data");
+    await confirm(page, "Turn off ipsum-3", "Turn off");
+    await waitForMessage(page, "ipsum-3 is off: a build follows within seconds");
+    await confirm(page, "Turn on ipsum-3", "Turn on");
+    await waitForMessage(page, "ipsum-3 is on: a build follows within seconds");
+    await button("Turn off ipsum-3").waitFor();
+    await page.getByText("To read its terms: inkling feeds enable dshield").waitFor();
+  });
+
   test("an update is followed to its end, through a time without answers", async () => {
     const last = { at: "2026-01-01T00:00:00.000Z", seconds: 12.3, published: true, failed: [], held: null };
     const held = { why: "it flags too much", hint: "accept it" };

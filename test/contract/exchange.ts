@@ -124,7 +124,8 @@ function bodyText({ target }: Request, text: string, id: string): string {
   const plain = text
     .replaceAll(`"request_id":"${id}"`, '"request_id":"<id>"')
     .replace(/\bovr_[0-9A-Za-z]{16}\b/g, "ovr_<id>")
-    .replace(/\basm_(?!0{16})[0-9A-Za-z]{16}\b/g, "asm_<id>");
+    .replace(/\basm_(?!0{16})[0-9A-Za-z]{16}\b/g, "asm_<id>")
+    .replace(/"data_version":"[0-9a-f]{12}"/g, '"data_version":"<release>"');
   if (target.startsWith("/v1/status")) return statusText(plain);
   if (plain.startsWith('{"code":')) return plain.replace(/"error":"(?:[^"\\]|\\.)*"/, '"error":"…"');
   return plain.includes('"type":"/docs/errors#') ? plain.replace(TEXTS, '"$1":"…"') : plain;

@@ -10,6 +10,7 @@ import {
   encoded,
   GEO,
   get,
+  JSON_TYPE,
   LINES_TYPE,
   LOOKUPS,
   MAIL,
@@ -338,6 +339,16 @@ function assessments(): Request[] {
     ...QUERIES.map((query) => about(visitors[0], query)),
     ...SERVERS.map((server) => about(visitors[0], "", { server })),
     about(lines, "", { headers: [LINES_TYPE] }),
+    about(visitors[0], "", { headers: [JSON_TYPE, "Idempotency-Key: a b"] }),
+    about(lines, "", { headers: [LINES_TYPE, "Idempotency-Key: a"] }),
+    ...["abuse", "legitimate", "fraud"].flatMap((outcome) =>
+      [
+        ["asm_aaaaaaaaaaaaaaaa", "visitors"],
+        ["asm_0000000000000000", "sandboxVisitors"],
+      ].map(([id, owner]) =>
+        post(`${path}/${id}/outcome`, JSON.stringify({ outcome }), { key: owner as string }),
+      ),
+    ),
     about("event=x", "", { headers: ["Content-Type: application/x-www-form-urlencoded"] }),
     ...METHODS.map((method) => ({ ...about(visitors[0]), method })),
     about(visitors[0], "", { key: "emailOnly" }),

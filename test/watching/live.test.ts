@@ -24,7 +24,7 @@ import {
   Publisher,
   readPrivateKey,
 } from "@inkling/release-store/channel";
-import { keepFollowing } from "../../packages/cli/src/runtime/channel.ts";
+import { keepFollowing } from "../../packages/cli/src/runtime/follow-channel.ts";
 import { type RunningServer, startServer } from "../../packages/server/src/server.ts";
 import { fetch } from "../checked-fetch.ts";
 import { startDnsServer } from "../dns-server.ts";

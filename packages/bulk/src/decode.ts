@@ -31,7 +31,7 @@ const MAX_MAGIC = 4;
 /** A gzip file in a gzip file, of UTF-16. */
 const MAX_LAYERS = 3;
 
-export interface Decoded {
+interface Decoded {
   readonly chunks: AsyncGenerator<Uint8Array>;
   readonly encodings: readonly Encoding[];
 }

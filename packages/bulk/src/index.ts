@@ -6,7 +6,7 @@ export { enrich, SMALL_BYTES } from "./enrich/enrich.ts";
 export { type Tally, unparsable } from "./enrich/enricher.ts";
 export { type EnrichOptions, type Plan, planFor } from "./enrich/plan.ts";
 export { OwnThread, type Pool, Threads } from "./enrich/pool.ts";
-export { FORMAT_NAMES } from "./enrich/rows.ts";
+export { FORMAT_NAMES } from "./enrich/row-layout.ts";
 export type { Start } from "./enrich/worker.ts";
 export { BulkError, Interrupted, unlessAborted } from "./errors.ts";
 export { textOf, writeExport } from "./export/export.ts";

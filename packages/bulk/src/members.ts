@@ -2,14 +2,7 @@
 //
 // The columns follow from the rows of the contract. A value that the answer omits is undefined, and empty in a file.
 
-import {
-  ANSWER_MEMBERS,
-  LOOKUPS,
-  type Lookup,
-  type Member as MemberRow,
-  NETWORK,
-  type Shape,
-} from "@inkling/contract";
+import { ANSWER_MEMBERS, type Member as MemberRow, NETWORK, recordOf, type Shape } from "@inkling/contract";
 
 /** What rows are made of: the lookups, and the `network` that the API includes in those of addresses. */
 export const TABLES = ["geolocate", "reputation", "network", "email"] as const;
@@ -109,9 +102,5 @@ export function namesMatching(pattern: string, names: readonly string[]): readon
 }
 
 export function perTable<T>(make: (table: Table) => T): Record<Table, T> {
-  return Object.fromEntries(TABLES.map((table) => [table, make(table)])) as Record<Table, T>;
-}
-
-export function perLookup<T>(make: (lookup: Lookup) => T): Record<Lookup, T> {
-  return Object.fromEntries(LOOKUPS.map((lookup) => [lookup, make(lookup)])) as Record<Lookup, T>;
+  return recordOf(TABLES, make);
 }

@@ -1,23 +1,13 @@
 // What is left of a file when its process ends in the middle, and who may read it when it is written.
 
-import { afterAll, expect, test } from "bun:test";
-import {
-  chmodSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { expect, test } from "bun:test";
+import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { temporaryPath } from "@inkling/release-store";
+import { temporaryFolder } from "../../../test/temporary-folder.ts";
 import { notWritten, PartialFile } from "./partial-file.ts";
 
-const temp = mkdtempSync(join(tmpdir(), "inkling-partial-"));
-afterAll(() => rmSync(temp, { recursive: true, force: true }));
+const temp = temporaryFolder();
 
 const rows: [name: string, ending: string, content: string][] = [
   ["finished", "file.finish()", "half"],
@@ -25,7 +15,7 @@ const rows: [name: string, ending: string, content: string][] = [
   ["discarded", "file.discard()", "before"],
 ];
 test.each(rows)("%s", (name, ending, content) => {
-  const folder = mkdtempSync(join(temp, "x-"));
+  const folder = temporaryFolder();
   const target = join(folder, "out");
   writeFileSync(target, "before");
   const code = `import { PartialFile } from ${JSON.stringify(join(import.meta.dir, "partial-file.ts"))};
@@ -40,7 +30,7 @@ test.each(rows)("%s", (name, ending, content) => {
 test.each(["a link to another file", "a link to none"])(
   "%s that waits under its passing name is not followed",
   (what) => {
-    const folder = mkdtempSync(join(temp, "x-"));
+    const folder = temporaryFolder();
     const other = join(folder, "other");
     if (what === "a link to another file") writeFileSync(other, "before");
     symlinkSync(other, temporaryPath(join(folder, "out")));
@@ -61,7 +51,7 @@ test.each<[before: string, mode: number | undefined, after: number]>([
   ["one of its group", 0o640, 0o640],
   ["one that all may change", 0o666, 0o644],
 ])("in place of %s it is readable for no more users", (_, mode, after) => {
-  const path = join(mkdtempSync(join(temp, "mode-")), "out");
+  const path = join(temporaryFolder(), "out");
   if (mode !== undefined) {
     writeFileSync(path, "before");
     chmodSync(path, mode);

@@ -4,7 +4,7 @@
 
 import { MAX_IP_TEXT, parseEmail, parseIp, specialUse } from "@inkling/engine";
 
-export type ValueKind = "ip" | "email";
+type ValueKind = "ip" | "email";
 
 /** What a value is; undefined: neither. Whether an email address is valid is for its lookup to say, as it is for the API. */
 export function kindOf(value: string): ValueKind | undefined {

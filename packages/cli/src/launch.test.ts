@@ -1,18 +1,17 @@
 // The launcher and the start scripts, on Node, as npm runs them.
 
-import { afterAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { moduleCommand } from "@inkling/release-store/program";
+import { temporaryFolder } from "../../../test/temporary-folder.ts";
 import { whyInstall } from "../bin/installed.mjs";
 import { BUN_FLAGS, findBun, platformPackages } from "../bin/launch.mjs";
 
 const CLI = resolve(import.meta.dir, "..");
 const ROOT = resolve(CLI, "../..");
-const temp = mkdtempSync(join(tmpdir(), "inkling-launch-"));
-afterAll(() => rmSync(temp, { recursive: true, force: true }));
+const temp = temporaryFolder();
 
 describe("finding Bun", () => {
   test("the installed program is found", () => {
@@ -241,7 +240,7 @@ describe("is an install needed?", () => {
 
 /** A folder with these files of the project, in which a package for development is missing and npm cannot install. */
 function withoutDevPackages(paths: readonly string[]): { root: string; env: NodeJS.ProcessEnv } {
-  const root = mkdtempSync(join(temp, "no-dev-"));
+  const root = temporaryFolder();
   for (const path of ["scripts/install.mjs", "packages/cli/bin", ...paths])
     cpSync(join(ROOT, path), join(root, path), { recursive: true });
   const packages = { "node_modules/dev": { version: "1.0.0", dev: true } };

@@ -1,13 +1,13 @@
 // The command as users meet it: the real process, its two streams and its exit code.
 
-import { afterAll, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { FeedReport } from "@inkling/engine";
 import { DATA_FOLDER } from "@inkling/release-store";
 import { freePort } from "../../../test/ports.ts";
 import { smallRelease } from "../../../test/release.ts";
+import { temporaryFolder } from "../../../test/temporary-folder.ts";
 import { sourceText } from "./commands/up.ts";
 import { loadSettings } from "./config/settings.ts";
 import { type Ran, runHere } from "./program.testing.ts";
@@ -18,8 +18,7 @@ import { makeStyle } from "./terminal/terminal.ts";
 const BIN = resolve(import.meta.dir, "../bin/inkling.mjs");
 /** What npm links. */
 const LINKED = resolve(import.meta.dir, "../bin/inkling");
-const temp = mkdtempSync(join(tmpdir(), "inkling-program-"));
-afterAll(() => rmSync(temp, { recursive: true, force: true }));
+const temp = temporaryFolder();
 
 const inkling = (args: readonly string[], env: Record<string, string> = {}) =>
   runHere(args, { env, cwd: temp });
@@ -258,9 +257,9 @@ describe("output for programs", () => {
   });
 
   test("config --json: values, origins, secrets masked", async () => {
-    const extra = { INKLING_PORT: "9000", INKLING_DATABASE_URL: "postgres://u:secret@h/d" };
+    const extra = { INKLING_PORT: "9000", INKLING_DATABASE_URL: "postgres://u:hush@h/d" };
     const { out, code } = await inkling(["config", "--json", "--rate", "5"], extra);
-    expect(out).not.toContain("secret");
+    expect(out).not.toContain("hush");
     const { settings } = JSON.parse(out);
     expect(settings.port).toEqual({ value: 9000, from: "environment", variable: "INKLING_PORT" });
     expect(settings.rate).toEqual({ value: 5, from: "flag", variable: "INKLING_RATE" });
@@ -428,7 +427,7 @@ describe("output for programs", () => {
     ["without any feed that is on", [{ ...unfetched, sets: "is_proxy" }], [], "problem", /get the feeds/],
   ])("doctor: an answer without data, whose feeds are those %s", async (_, feeds, flags, state, fix) => {
     mkdirSync(join(temp, "an-empty-folder"), { recursive: true });
-    const dataDir = mkdtempSync(join(temp, "gaps-"));
+    const dataDir = temporaryFolder();
     smallRelease(dataDir, 1, ["is_abuser"], feeds);
     const { out } = await inkling(["doctor", "--json", "--data-dir", dataDir, ...flags, ...freePorts()]);
     const found = JSON.parse(out).checks.find((one: { check: string }) => one.check === "answers");
@@ -441,7 +440,7 @@ describe("output for programs", () => {
   });
 
   test("doctor: a build that failed as a whole", async () => {
-    const dataDir = mkdtempSync(join(temp, "failed-build-"));
+    const dataDir = temporaryFolder();
     smallRelease(dataDir, 1);
     mkdirSync(join(dataDir, "feeds"), { recursive: true });
     const at = new Date(Date.now() - 7_200_000).toISOString();
@@ -511,7 +510,7 @@ describe("as a process", () => {
   });
 
   test.each([BIN, LINKED])("a bunfig.toml runs nothing: %s", async (bin) => {
-    const folder = mkdtempSync(join(temp, "with-bunfig-"));
+    const folder = temporaryFolder();
     writeFileSync(join(folder, "bunfig.toml"), 'preload = ["./preload.ts"]\n');
     writeFileSync(
       join(folder, "preload.ts"),

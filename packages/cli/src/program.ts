@@ -35,6 +35,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   grep: async () => (await import("./commands/grep.ts")).addGrep,
   assess: async () => (await import("./commands/assess.ts")).addAssess,
   rules: async () => (await import("./commands/rules.ts")).addRules,
+  decisions: async () => (await import("./commands/decisions.ts")).addDecisions,
   override: async () => (await import("./commands/override.ts")).addOverride,
   webhooks: async () => (await import("./commands/webhooks.ts")).addWebhooks,
   audit: async () => (await import("./commands/audit.ts")).addAudit,

@@ -235,7 +235,7 @@ describe("failures", () => {
   });
 
   test("a server that is silent once gets a second request", async () => {
-    const { server, client } = await pair([silence, json(CLEAN)], { timeoutMs: 2_000 });
+    const { server, client } = await pair([silence, json(CLEAN)], { timeoutMs: 5_000 });
     assert.deepEqual(await client.reputation("203.0.113.9"), CLEAN);
     assert.equal(server.requests.length, 2);
   });

@@ -10,6 +10,7 @@ export const SERVER_HINTS = {
   IP_ADDRESS_RESERVED: "no visitor from the internet has this address: behind a proxy set `trustProxy`; on your own machine set `loopback`",
   HOST_INVALID: "something between here and the server changes the Host header; look at `url`",
   BODY_INVALID: "the detail names each member that is wrong",
+  IDEMPOTENCY_KEY_INVALID: "use a new key for each visitor, and the same key only to repeat the same request",
   BATCH_INVALID: "the server does not understand this client: look at their versions",
   VALUE_INVALID: "a value must be a text of at most 64 KiB",
   KEY_MISSING: "something between here and the server removes the Authorization header; with `key: null` it has to add it",
@@ -20,6 +21,7 @@ export const SERVER_HINTS = {
   CALLER_UNKNOWN: "the key is bound to networks, and the proxy in front of the server sends no X-Forwarded-For: configure it to",
   VISITOR_DENIED: "`deny` of /v1/forward-auth names a flag of this visitor",
   PATH_NOT_FOUND: "is `url` the address of the server, without a path of the API?",
+  DECISION_NOT_FOUND: "set INKLING_DECISIONS=1 on the server, and send outcomes before INKLING_DECISIONS_DAYS have passed",
   IP_ADDRESS_NOT_FOUND: "no data has a place for this address",
   METHOD_NOT_ALLOWED: "the server is older than this client, or something in between refuses POST",
   CONTENT_TOO_LARGE: "ask about fewer values in one request",
@@ -30,6 +32,7 @@ export const SERVER_HINTS = {
   QUOTA_EXCEEDED: "wait until midnight UTC, or give the key a higher quota",
   INTERNAL: "the server's log holds the cause under the request's id",
   DATA_NOT_LOADED: "run `inkling data update` on the server; `inkling data status` says what is missing",
+  DECISIONS_UNREACHABLE: "run `inkling doctor` on the server: it cannot reach its database",
   KEYS_NOT_LOADED: "the server has not reached its database since it started: run `inkling doctor` there",
 } as const;
 

@@ -9,7 +9,7 @@
 export type Open<Known extends string> = Known | (string & {});
 
 /** What a feed states about the address, network or domain. */
-export type EvidenceLabel = Open<"tor_exit" | "vpn" | "public_proxy" | "attacker" | "criminal_network" | "botnet_c2" | "hosting" | "override" | "relay" | "public-resolver" | "listed-resolver" | "crawler" | "cdn" | "cdn-operator" | "mail-sender" | "monitor" | "webhook-sender" | "special_use" | "disposable" | "listed" | "free_mail" | "popular" | "shared_domain" | "name" | "mail_host" | "role_account" | "alias" | "mistyped" | "public_suffix" | "location" | "anycast" | "autonomous_system" | "isp" | "mobile" | "education" | "government" | "business" | "registry" | "derived" | "estimated">;
+export type EvidenceLabel = Open<"tor_exit" | "vpn" | "public_proxy" | "attacker" | "criminal_network" | "botnet_c2" | "hosting" | "override" | "relay" | "public-resolver" | "listed-resolver" | "crawler" | "cdn" | "cdn-operator" | "mail-sender" | "monitor" | "webhook-sender" | "special_use" | "disposable" | "listed" | "free_mail" | "popular" | "shared_domain" | "name" | "mail_host" | "role_account" | "alias" | "mistyped" | "confusable" | "public_suffix" | "location" | "anycast" | "autonomous_system" | "isp" | "mobile" | "education" | "government" | "business" | "registry" | "derived" | "estimated">;
 
 /** What an entry does to the answer. */
 export type Effect = Open<"sets" | "removes" | "fills" | "label">;
@@ -111,7 +111,7 @@ export interface EmailEvidence {
   readonly flags?: readonly Open<"is_abuser" | "is_proxy" | "is_tor_exit" | "disposable">[];
   /** Of an override. */
   readonly id?: string;
-  /** Popular domain that was probably meant. */
+  /** Popular domain that was probably meant, or domain that it looks like. */
   readonly did_you_mean?: string;
   /** Weight of the feed where feeds disagreed (policy.md). */
   readonly weight?: number;
@@ -142,7 +142,7 @@ export interface Network {
   readonly asn?: number;
   /** Of that system. */
   readonly organization?: string;
-  /** `hosting`, `isp`, `mobile`, `education`, `government` or `business`, by a published range or a rule of `packages/compiler/data/network-kinds.csv` about the name. `unknown` where none fits, or rules of two kinds do: a quarter of announced IPv4. */
+  /** `hosting`, `isp`, `mobile`, `education`, `government` or `business`, by a published range or a rule of `packages/compiler/data/network-kinds.csv` about the name. `unknown` where none fits, or rules of two kinds do: a tenth of announced IPv4, three tenths of IPv6. */
   readonly kind: Open<"hosting" | "isp" | "mobile" | "education" | "government" | "business" | "unknown">;
   /** Do many people come from one address, as published? */
   readonly shared: boolean;

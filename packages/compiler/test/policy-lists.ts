@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { FLAG_LABELS, flagOfLabel } from "@inkling/contract";
+import { EVIDENCE_LABELS, type FlagLabel, flagOfLabel } from "@inkling/contract";
 import { type Prefix, parsePrefix } from "@inkling/engine";
 import type { Label, NetworkClaims, NetworkSubject } from "../src/catalog/claims.ts";
 import { GUARD_FEEDS } from "../src/catalog/guard-feeds.ts";
@@ -39,7 +39,7 @@ export function labelOf(feed: string, subject: NetworkSubject): Label {
   if (feed.startsWith("spamhaus-drop")) return "criminal_network";
   if (feed === "feodo-recommended") return "botnet_c2";
   if (subject === "relay") return "relay";
-  const label = FLAG_LABELS.find((name) => flagOfLabel(name) === subject);
+  const label = EVIDENCE_LABELS.find((name): name is FlagLabel => flagOfLabel(name) === subject);
   if (label === undefined) throw new Error(`no label sets ${subject}`);
   return label;
 }

@@ -15,7 +15,7 @@ const PAGE = "index.html";
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-export interface ConsoleFiles {
+interface ConsoleFiles {
   /** The paths that are served. */
   readonly paths: readonly string[];
   /** @param path without the query */

@@ -1,6 +1,6 @@
 // format.ts: numbers, times and codes as text.
 
-import { FLAG_ROWS, isEvidenceLabel, isReputationFlag, LABEL_ROWS } from "@inkling/contract";
+import { FLAG_ROWS, isEvidenceLabel, isReputationFlag, keysOf, LABEL_ROWS } from "@inkling/contract";
 import type { DataAge } from "@inkling/server/admin-answers";
 
 const regions = new Intl.DisplayNames(["en"], { type: "region", fallback: "code" });
@@ -30,7 +30,7 @@ type Unit = keyof typeof UNITS;
 
 /** The largest unit of which there is at least one. */
 function largestUnit(seconds: number): { n: number; unit: Unit } {
-  const units = Object.keys(UNITS) as Unit[];
+  const units = keysOf(UNITS);
   const unit = units.find((name) => Math.abs(seconds) >= UNITS[name]) ?? "second";
   return { n: Math.trunc(seconds / UNITS[unit]), unit };
 }

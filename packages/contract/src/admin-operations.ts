@@ -5,6 +5,7 @@
 // (server/src/admin/operations.ts), which describes its parameters, body and answer.
 
 import type { AdminProblemCode } from "./problems.ts";
+import { keysOf } from "./tables.ts";
 
 export const ADMIN_PATH = "/admin/v1/";
 /** Of a body, unless its operation takes more. */
@@ -32,6 +33,8 @@ export const AUDIT_ACTIONS = [
   "data-accepted",
   "feed-enabled",
   "feed-disabled",
+  "feed-added",
+  "feed-removed",
   "settings-changed",
   "channel-published",
   "channel-promoted",
@@ -41,6 +44,7 @@ export const AUDIT_ACTIONS = [
   "override-adopted",
   "ruleset-published",
   "ruleset-rolled-back",
+  "decisions-deleted",
   "database-confirmed",
   "webhook-added",
   "webhook-rotated",
@@ -56,6 +60,7 @@ export const ADMIN_TAGS = {
   Keys: "API keys and their usage.",
   Overrides: "The operator's own verdicts.",
   Rules: "Rulesets, and what they decide.",
+  Decisions: "What was decided, and what became of it.",
   Webhooks: "Alerts to your own services.",
   Watch: "Traffic, hosts and the audit trail.",
 } as const;
@@ -63,7 +68,7 @@ export const ADMIN_TAGS = {
 interface Row {
   readonly path: string;
   /** What `{id}` of the path names. */
-  readonly names?: "key" | "override" | "release" | "ruleset" | "webhook";
+  readonly names?: "key" | "override" | "release" | "ruleset" | "decision" | "webhook";
   readonly tag: keyof typeof ADMIN_TAGS;
   readonly summary: string;
   /** Needs neither token nor session. */
@@ -147,7 +152,16 @@ const ROWS = {
     path: `${ADMIN_PATH}data/feeds`,
     tag: "Data",
     summary: "Every feed, and its entries over the releases",
-    docs: "every feed: state, age, cadence, licence, last error, entries in each kept release",
+    docs: "every feed: state, age, cadence, licence, last error, entries in each kept release; `unused`: the feeds that are not in the release",
+  },
+  choose_feed: {
+    method: "POST",
+    path: `${ADMIN_PATH}data/feeds`,
+    tag: "Data",
+    summary: "Turn a feed on or off",
+    problems: ["ACTION_REFUSED"],
+    audits: ["feed-enabled", "feed-disabled"],
+    docs: 'turns a feed on or off: `{"id":"ipsum-3","on":false}`; a build follows within seconds. A feed whose terms need your agreement is turned on by `inkling feeds enable` only',
   },
   list_releases: {
     method: "GET",
@@ -364,6 +378,16 @@ const ROWS = {
     audits: [],
     docs: "every mistake of `text`, with line and column, or how its examples come out",
   },
+  replay_ruleset: {
+    method: "POST",
+    path: `${ADMIN_PATH}rulesets/replay`,
+    tag: "Rules",
+    summary: "What a ruleset would have changed about the newest stored decisions; changes nothing",
+    problems: ["RULESET_INVALID"],
+    maxBodyBytes: MAX_RULESET_BYTES,
+    audits: [],
+    docs: "[replays](stored-decisions.md#replay) the draft in `text` over stored decisions since `since` (30 days): at most the newest 100,000, for 10 seconds at most; `stopped` says so",
+  },
   get_ruleset: {
     method: "GET",
     path: `${ADMIN_PATH}rulesets/{id}`,
@@ -395,6 +419,47 @@ const ROWS = {
     maxBodyBytes: MAX_RULESET_BYTES,
     audits: [],
     docs: "assesses `visitor` by the newest ruleset, or by the draft in `text`",
+  },
+  list_decisions: {
+    method: "GET",
+    path: `${ADMIN_PATH}decisions`,
+    tag: "Decisions",
+    summary: "Stored decisions, newest first",
+    docs: "[stored decisions](stored-decisions.md), newest first. `action`, `event`, `rule`, `reason`, `outcome`, `ref`, `domain`, `since`, `until`, `limit`, `cursor`",
+  },
+  delete_decisions: {
+    method: "DELETE",
+    path: `${ADMIN_PATH}decisions`,
+    tag: "Decisions",
+    summary: "Delete the decisions about a `ref`, or those before a time",
+    audits: ["decisions-deleted"],
+    docs: "deletes the decisions about `ref`, or those `before` a time",
+  },
+  count_decisions: {
+    method: "GET",
+    path: `${ADMIN_PATH}decisions/counts`,
+    tag: "Decisions",
+    summary: "Stored decisions and their outcomes by day and action, newest first",
+    docs: "how many, by day and action, with their outcomes. `event`, `since` (30 days), `until`",
+  },
+  get_decision: {
+    method: "GET",
+    path: `${ADMIN_PATH}decisions/{id}`,
+    names: "decision",
+    tag: "Decisions",
+    summary: "A stored decision",
+    problems: ["DECISION_NOT_FOUND"],
+    docs: "one",
+  },
+  set_decision_outcome: {
+    method: "POST",
+    path: `${ADMIN_PATH}decisions/{id}/outcome`,
+    names: "decision",
+    tag: "Decisions",
+    summary: "Say what became of a visitor; the last outcome counts",
+    problems: ["DECISION_NOT_FOUND"],
+    audits: [],
+    docs: 'labels it: `{"outcome":"legitimate"}` or `"abuse"`; no verdict changes, so the audit trail has no entry',
   },
   list_webhooks: {
     method: "GET",
@@ -520,4 +585,4 @@ const ROWS = {
 
 export type AdminOperationId = keyof typeof ROWS;
 export const ADMIN_OPERATIONS: Readonly<Record<AdminOperationId, AdminOperationRow>> = ROWS;
-export const ADMIN_OPERATION_IDS = Object.keys(ROWS) as readonly AdminOperationId[];
+export const ADMIN_OPERATION_IDS = keysOf(ROWS);

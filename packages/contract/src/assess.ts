@@ -9,6 +9,10 @@ import type { Shape, ValueOf } from "./shapes.ts";
 export const ACTIONS = ["allow", "challenge", "deny"] as const;
 export type Action = (typeof ACTIONS)[number];
 
+/** What became of a visitor, as the operator or the application labels a decision. */
+export const OUTCOMES = ["legitimate", "abuse"] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
 /** Outcomes of comparing the crawler that a user agent claims to be with the ranges that its operator publishes. */
 export const CRAWLER_CHECKS = ["verified", "forged", "unverifiable"] as const;
 export type CrawlerCheck = (typeof CRAWLER_CHECKS)[number];
@@ -39,6 +43,22 @@ export const DEGRADED_DATA = [
   "network",
 ] as const;
 export type DegradedData = (typeof DEGRADED_DATA)[number];
+
+/** What `count` counts the assessments of. */
+export const COUNT_SUBJECTS = ["network", "mailbox", "domain"] as const;
+export type CountSubject = (typeof COUNT_SUBJECTS)[number];
+export const COUNT_WINDOWS = ["1h", "24h"] as const;
+export type CountWindow = (typeof COUNT_WINDOWS)[number];
+export type CountFact = `count.${CountSubject}_${CountWindow}`;
+/** The fact that `count(subject, window)` of a condition reads. */
+export const countFact = (subject: CountSubject, window: CountWindow): CountFact =>
+  `count.${subject}_${window}`;
+
+const counted = (of: string) =>
+  ({
+    type: "number",
+    meaning: `assessments of ${of}, the present one included; known only while a rule reads it`,
+  }) as const;
 
 const NETWORK = { data: "network" } as const;
 const PLACE = { data: "geolocation" } as const;
@@ -91,11 +111,21 @@ const FACTS = {
     meaning: "on a list of disposable domains that no other list confirms",
   },
   "email.mistyped": { type: "boolean", meaning: "close to the name of a popular domain" },
+  "email.confusable": {
+    type: "boolean",
+    meaning: "its letters look like those of another domain: `gmaіl.com` with a Cyrillic letter",
+  },
   "email.role_account": { type: "boolean", meaning: "read by a role, not a person: `info@`" },
   "email.alias": { type: "boolean", meaning: "has a tag: `jane+shop@`" },
   "email.relay": { type: "boolean", data: "disposable", meaning: "a privacy relay forwards its mail" },
   "email.free_mail": { type: "boolean", data: "disposable", meaning: "a provider of ordinary free mail" },
-} as const satisfies Readonly<Record<string, FactRow>>;
+  "count.network_1h": counted("the /24 or /48 in the last hour"),
+  "count.network_24h": counted("the /24 or /48 in the last 24 hours"),
+  "count.mailbox_1h": counted("the mailbox in the last hour"),
+  "count.mailbox_24h": counted("the mailbox in the last 24 hours"),
+  "count.domain_1h": counted("the email domain in the last hour"),
+  "count.domain_24h": counted("the email domain in the last 24 hours"),
+} as const satisfies Readonly<Record<string, FactRow>> & Readonly<Record<CountFact, FactRow>>;
 
 export type FactName = keyof typeof FACTS;
 /** The facts that every assessment has; a ruleset declares those below `facts`, which callers send. */
@@ -152,6 +182,11 @@ const REASONS = {
     meaning: "one list of disposable domains names the domain, and no other confirms it",
   },
   mistyped_domain: { weight: 0.3, when: "email.mistyped", meaning: "the domain looks like a typing error" },
+  confusable_domain: {
+    weight: 0.6,
+    when: "email.confusable",
+    meaning: "the domain is written to look like another one",
+  },
   role_account: {
     weight: 0.2,
     when: "email.role_account",
@@ -325,8 +360,25 @@ export const ASSESSMENT = {
   },
 } as const satisfies Shape;
 
+/** What callers send about a decision. */
+export const DECISION_OUTCOME = {
+  type: "object",
+  name: "DecisionOutcome",
+  about: "What became of a visitor.",
+  members: { outcome: { type: "text", values: OUTCOMES } },
+} as const satisfies Shape;
+
+/** The answer to it. */
+export const DECISION_OUTCOME_SET = {
+  type: "object",
+  name: "DecisionOutcomeSet",
+  about: "A decision and its outcome.",
+  members: { id: ASSESSMENT.members.id, ...DECISION_OUTCOME.members },
+} as const satisfies Shape;
+
 /** With `facts` as callers send them: rows do not describe members whose names they do not know. */
 export type VisitorInput = Omit<ValueOf<typeof ASSESSMENT_INPUT>, "facts"> & {
   readonly facts?: Readonly<Record<string, string | number | boolean | readonly string[]>> | undefined;
 };
+export type DecisionOutcomeSet = ValueOf<typeof DECISION_OUTCOME_SET>;
 export type AssessmentAnswer = ValueOf<typeof ASSESSMENT>;

@@ -2,6 +2,8 @@
 //
 // A new flag is a row here, a label that sets it, a bound in the compiler's policy/flags.ts, and a feed with that label.
 
+import { keysOf, recordOf } from "./tables.ts";
+
 interface FlagRow {
   /** For people, in the middle of a sentence: "proxy or VPN". */
   readonly name: string;
@@ -65,9 +67,7 @@ export const REPUTATION_FLAGS = Object.keys(ROWS) as readonly ReputationFlag[] a
 ];
 
 /** What an answer says of an address that no list names. */
-export const NO_FLAGS = Object.fromEntries(REPUTATION_FLAGS.map((flag) => [flag, false])) as Readonly<
-  Record<ReputationFlag, boolean>
->;
+export const NO_FLAGS: Readonly<Record<ReputationFlag, boolean>> = recordOf(REPUTATION_FLAGS, () => false);
 
 export function isReputationFlag(name: string): name is ReputationFlag {
   return Object.hasOwn(ROWS, name);
@@ -132,6 +132,7 @@ const LABELS = {
   role_account: { meaning: "read by a role, not a person ([email.md](email.md#labels))" },
   alias: { meaning: "has a tag" },
   mistyped: { meaning: "close to a popular domain, named in `did_you_mean`" },
+  confusable: { meaning: "letters of another script look like the domain in `did_you_mean`" },
   public_suffix: { meaning: "public suffix: no list is consulted" },
   location: { meaning: "geolocate: source of the location" },
   anycast: { meaning: "geolocate: one address in many places; the country is that of registration" },
@@ -149,16 +150,12 @@ const LABELS = {
 export type EvidenceLabel = keyof typeof LABELS;
 /** The labels of evidence, in the order of docs/evidence.md. */
 export const LABEL_ROWS: Readonly<Record<EvidenceLabel, LabelRow>> = LABELS;
-export const EVIDENCE_LABELS = Object.keys(LABELS) as readonly EvidenceLabel[];
+export const EVIDENCE_LABELS = keysOf(LABELS);
 
 /** The labels whose lists set a flag. */
 export type FlagLabel = {
   [L in EvidenceLabel]: (typeof LABELS)[L] extends { readonly sets: ReputationFlag } ? L : never;
 }[EvidenceLabel];
-
-export const FLAG_LABELS = EVIDENCE_LABELS.filter(
-  (label): label is FlagLabel => flagOfLabel(label) !== undefined,
-);
 
 export function isEvidenceLabel(name: string): name is EvidenceLabel {
   return Object.hasOwn(LABELS, name);

@@ -4,6 +4,7 @@
 export * from "./admin-operations.ts";
 export * from "./assess.ts";
 export * from "./flags.ts";
+export * from "./log-event-row.ts";
 export * from "./log-events.ts";
 export * from "./members.ts";
 export * from "./metrics.ts";
@@ -19,9 +20,11 @@ export {
   type SchemaName,
 } from "./operation-parts.ts";
 export * from "./operations.ts";
+export * from "./own-feeds.ts";
 export * from "./problems.ts";
 export * from "./sandbox.ts";
 export * from "./settings.ts";
 export * from "./shapes.ts";
 export * from "./starter-ruleset.ts";
+export * from "./tables.ts";
 export * from "./webhooks.ts";

@@ -45,7 +45,7 @@ export const EVIDENCE_ENTRY = {
     feed: {
       type: "text",
       description: "A feed of /v1/status; `override`, `inkling` and a few more are no feeds",
-      docs: "[feed](feeds.md) id, or `special-use`, `public-suffix-list`, `override`, `inkling`",
+      docs: "[feed](feeds.md) id, [your own](own-feeds.md) included, or `special-use`, `public-suffix-list`, `override`, `inkling`",
     },
     label: {
       type: "text",
@@ -86,7 +86,7 @@ export const EVIDENCE_ENTRY = {
       ...TEXT,
       lookups: ["email"],
       where: "email",
-      docs: "popular domain that was probably meant",
+      docs: "popular domain that was probably meant, or domain that it looks like",
     },
     weight: {
       type: "number",
@@ -174,7 +174,7 @@ export const NETWORK = {
     kind: {
       type: "text",
       values: ["hosting", "isp", "mobile", "education", "government", "business", "unknown"],
-      docs: "`hosting`, `isp`, `mobile`, `education`, `government` or `business`, by a published range or a rule of `packages/compiler/data/network-kinds.csv` about the name. `unknown` where none fits, or rules of two kinds do: a quarter of announced IPv4",
+      docs: "`hosting`, `isp`, `mobile`, `education`, `government` or `business`, by a published range or a rule of `packages/compiler/data/network-kinds.csv` about the name. `unknown` where none fits, or rules of two kinds do: a tenth of announced IPv4, three tenths of IPv6",
     },
     shared: {
       type: "boolean",

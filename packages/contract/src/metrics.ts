@@ -215,6 +215,16 @@ export const METRICS = {
     labels: [],
     help: "Failed attempts to write usage; the counts are kept and written later.",
   },
+  inkling_decisions_total: {
+    type: "counter",
+    labels: ["outcome"],
+    help: "Decisions of POST /v1/assess: stored, dropped because the database was too slow or unreachable, or lost with a worker that was killed (docs/stored-decisions.md).",
+  },
+  inkling_decisions_waiting: {
+    type: "gauge",
+    labels: [],
+    help: "Decisions that wait to be stored; beyond 50,000 new ones are dropped.",
+  },
   inkling_webhook_attempts_total: {
     type: "counter",
     labels: ["outcome"],

@@ -10,6 +10,7 @@ export type SchemaName =
   | "Batch"
   | "Visitor"
   | `Assessment${"" | "OrProblem"}`
+  | `DecisionOutcome${"" | "Set"}`
   | "Status"
   | "Health"
   | "Ready"
@@ -57,11 +58,17 @@ export const PATH_VALUES: Readonly<
     description: "The whole address as one segment of the path: `/` is written `%2F`, `%` as `%25`.",
     schema: TEXT,
   },
+  assessment_id: {
+    description: "The `id` of an assessment's answer.",
+    schema: { type: "string", pattern: "^asm_[0-9A-Za-z]{16}$" },
+  },
   file: { description: "Its name", schema: TEXT },
 };
 
 /** Headers of requests that change an answer, with what they do. */
 export const REQUEST_HEADERS = {
+  "Idempotency-Key":
+    "1 to 200 printable characters, new for each visitor. While the server stores decisions, a request that is repeated with its key within 24 hours gets the same decision.",
   "If-None-Match": "The `ETag` of an earlier answer: 304 while that is still valid.",
   "X-Forwarded-For": "The visitor's address.",
 } as const;

@@ -28,11 +28,12 @@ import {
 } from "./operation-parts.ts";
 import { PROBLEM_CODES, type ProblemCode } from "./problems.ts";
 import type { Scope } from "./shapes.ts";
+import { keysOf } from "./tables.ts";
 
 export interface OperationRow {
   /** HEAD is answered as GET. ANY: every method is answered alike. */
   readonly method: "GET" | "POST" | "ANY";
-  /** May end in one of PATH_VALUES, in braces. */
+  /** May have one of PATH_VALUES, in braces. */
   readonly path: string;
   /** Another path that it has. */
   readonly alias?: string;
@@ -175,6 +176,7 @@ const ROWS = {
     description:
       "Looks up the address and the email address, and decides by the operator's rules and by the weights of the reasons. Counts as one lookup. NDJSON takes any number of visitors, one a line, and is answered line by line at the key's rate.",
     parameters: OF_ASSESSMENTS,
+    requestHeaders: ["Idempotency-Key"],
     body: { ...json("Visitor"), [NDJSON_TYPE]: { schema: TEXT, lines: "Visitor" } },
     answers: {
       200: {
@@ -188,6 +190,43 @@ const ROWS = {
     },
     problems: PROBLEM_CODES,
     docs: "[allow, challenge or deny](decisions.md), and why",
+  },
+  assess_outcome: {
+    method: "POST",
+    path: "/v1/assess/{assessment_id}/outcome",
+    access: "assess",
+    tag: "Assessments",
+    summary: "Say what became of a visitor",
+    description:
+      "Labels a stored decision, and changes no verdict. It may be repeated and corrected: the last outcome counts. Counts as no lookup.",
+    body: json("DecisionOutcome"),
+    answers: {
+      200: {
+        description: "The decision has this outcome",
+        headers: KEYED_HEADERS,
+        content: json("DecisionOutcomeSet"),
+      },
+    },
+    problems: [
+      "PARAMETER_INVALID",
+      "HOST_INVALID",
+      "BODY_INVALID",
+      "KEY_MISSING",
+      "KEY_INVALID",
+      "KEY_EXPIRED",
+      "SCOPE_REQUIRED",
+      "SOURCE_NOT_ALLOWED",
+      "CALLER_UNKNOWN",
+      "DECISION_NOT_FOUND",
+      "CONTENT_TOO_LARGE",
+      "CONTENT_TYPE_INVALID",
+      "RATE_LIMITED",
+      "QUOTA_EXCEEDED",
+      "INTERNAL",
+      "DECISIONS_UNREACHABLE",
+      "KEYS_NOT_LOADED",
+    ],
+    docs: "[what became of a visitor](stored-decisions.md#outcomes)",
   },
   geolocate_batch: {
     ...BATCH,
@@ -344,4 +383,4 @@ const ROWS = {
 
 export type OperationId = keyof typeof ROWS;
 export const OPERATIONS: Readonly<Record<OperationId, OperationRow>> = ROWS;
-export const OPERATION_IDS = Object.keys(ROWS) as readonly OperationId[];
+export const OPERATION_IDS = keysOf(ROWS);

@@ -69,6 +69,12 @@ export const PROBLEMS = {
     detail: "Send a JSON object with `event`, and with `ip`, `email` or both.",
     hint: "the detail names each member that is wrong",
   },
+  IDEMPOTENCY_KEY_INVALID: {
+    status: 400,
+    title: "Invalid Idempotency-Key",
+    detail: "`Idempotency-Key` holds 1 to 200 printable characters without spaces, new for each request.",
+    hint: "use a new key for each visitor, and the same key only to repeat the same request",
+  },
   BATCH_INVALID: {
     status: 400,
     title: "The batch cannot be read",
@@ -138,6 +144,12 @@ export const PROBLEMS = {
     detail: "There is nothing at this path. A slash inside a value is written %2F.",
     hint: "is `url` the address of the server, without a path of the API?",
   },
+  DECISION_NOT_FOUND: {
+    status: 404,
+    title: "No such decision",
+    detail: "No decision with this id is stored. Decisions are deleted after some time.",
+    hint: "set INKLING_DECISIONS=1 on the server, and send outcomes before INKLING_DECISIONS_DAYS have passed",
+  },
   IP_ADDRESS_NOT_FOUND: {
     status: 404,
     title: "Unknown location",
@@ -205,6 +217,13 @@ export const PROBLEMS = {
     headers: { "Retry-After": "10" },
     hint: "run `inkling data update` on the server; `inkling data status` says what is missing",
   },
+  DECISIONS_UNREACHABLE: {
+    status: 503,
+    title: "Stored decisions unreachable",
+    detail: "The server cannot reach the database with its decisions. Nothing was changed. Try again.",
+    headers: { "Retry-After": "5" },
+    hint: "run `inkling doctor` on the server: it cannot reach its database",
+  },
   KEYS_NOT_LOADED: {
     status: 503,
     title: "Keys not loaded",
@@ -235,11 +254,7 @@ export const ADMIN_PROBLEMS = {
     title: "Invalid author",
     detail: "`Inkling-Author` holds 1 to 100 printable characters.",
   },
-  IDEMPOTENCY_KEY_INVALID: {
-    status: 400,
-    title: "Invalid Idempotency-Key",
-    detail: "`Idempotency-Key` holds 1 to 200 printable characters without spaces, new for each request.",
-  },
+  IDEMPOTENCY_KEY_INVALID: PROBLEMS.IDEMPOTENCY_KEY_INVALID,
   TOKEN_MISSING: {
     status: 401,
     title: "No admin token",
@@ -273,6 +288,7 @@ export const ADMIN_PROBLEMS = {
   PATH_NOT_FOUND: { ...PROBLEMS.PATH_NOT_FOUND, detail: "The admin API has no such path." },
   OVERRIDE_NOT_FOUND: { status: 404, title: "No such override", detail: "No override has this id." },
   KEY_NOT_FOUND: { status: 404, title: "No such key", detail: "No key has this id." },
+  DECISION_NOT_FOUND: PROBLEMS.DECISION_NOT_FOUND,
   RULESET_NOT_FOUND: { status: 404, title: "No such ruleset", detail: "No ruleset has this number." },
   WEBHOOK_NOT_FOUND: { status: 404, title: "No such webhook", detail: "No webhook has this id." },
   RELEASE_NOT_FOUND: {

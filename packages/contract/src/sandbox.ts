@@ -5,6 +5,7 @@
 //
 // src  documentation addresses (RFC 5737, RFC 3849) and example domains (RFC 2606)
 
+import type { VisitorInput } from "./assess.ts";
 import { FLAG_ROWS, REPUTATION_FLAGS, type ReputationFlag } from "./flags.ts";
 import type { MxOutcome } from "./members.ts";
 import type { ProblemCode } from "./problems.ts";
@@ -188,10 +189,34 @@ export const SANDBOX_DOMAINS: readonly SandboxDomain[] = [
   disposable("invalid-disposable", "disposable, but not a valid address", false),
   ordinary("invalid.example", "not a valid address", false),
   {
+    ...ordinary("listed.example", "on one list that no other confirms: the label `listed`, no verdict"),
+    evidence: [entry("disposable", "listed", "label")],
+  },
+  {
     ...ordinary("mistyped.example", "a mistyped domain, with the label `mistyped`"),
     evidence: [{ feed: "inkling", label: "mistyped", effect: "label", did_you_mean: "example.com" }],
   },
 ];
+
+/** Visitors for `POST /v1/assess`: one for each action and reason that the sandbox's addresses and domains can cause. */
+export const SANDBOX_VISITORS = [
+  { ip: "192.0.2.1", email: "jane@example.com" },
+  { ip: "192.0.2.4" },
+  { ip: "192.0.2.5" },
+  { ip: "192.0.2.6" },
+  { ip: "192.0.2.8" },
+  { ip: "192.0.2.1", user_agent: "Googlebot/2.1" },
+  { ip: "192.0.2.1", expected_country: "FR" },
+  {
+    ip: "192.0.2.1",
+    previous: { latitude: 35.7, longitude: 139.7, at: "2100-01-01T00:00:00Z" }, // not past: counts as a minute ago
+  },
+  { email: "jane@disposable.example" },
+  { email: "jane@invalid.example" },
+  { email: "jane@listed.example" },
+  { email: "jane@mistyped.example" },
+  { email: "info@example.com" },
+] as const satisfies readonly Omit<VisitorInput, "event">[];
 
 interface SandboxCheck extends Omit<SandboxDomain, "evidence"> {
   readonly mx: MxOutcome;
@@ -229,6 +254,7 @@ const NUMBERS = {
   IP_ADDRESS_RESERVED: 4,
   HOST_INVALID: 22,
   BODY_INVALID: 27,
+  IDEMPOTENCY_KEY_INVALID: 28,
   BATCH_INVALID: 19,
   VALUE_INVALID: 20,
   KEY_MISSING: 5,
@@ -239,6 +265,7 @@ const NUMBERS = {
   CALLER_UNKNOWN: 26,
   VISITOR_DENIED: 25,
   PATH_NOT_FOUND: 10,
+  DECISION_NOT_FOUND: 29,
   IP_ADDRESS_NOT_FOUND: 11,
   METHOD_NOT_ALLOWED: 12,
   CONTENT_TOO_LARGE: 13,
@@ -249,6 +276,7 @@ const NUMBERS = {
   QUOTA_EXCEEDED: 15,
   INTERNAL: 16,
   DATA_NOT_LOADED: 17,
+  DECISIONS_UNREACHABLE: 30,
   KEYS_NOT_LOADED: 18,
 } satisfies Record<ProblemCode, number>;
 

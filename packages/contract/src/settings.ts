@@ -4,6 +4,9 @@
 // line of `inkling config` and of docs/configuration.md (`npm run generate`), and a member of Settings, which every part
 // receives.
 
+import type { OwnFeed } from "./own-feeds.ts";
+import { keysOf } from "./tables.ts";
+
 export const LOG_LEVELS = ["error", "info", "access"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
@@ -28,6 +31,9 @@ export interface SettingValues {
   /** "192.0.2.53", "[2001:db8::53]:5353" */
   readonly "dns servers": readonly string[];
   readonly "log level": LogLevel;
+  readonly feeds: readonly OwnFeed[];
+  /** By name. */
+  readonly secrets: Readonly<Record<string, string>>;
 }
 
 interface WholeNumber {
@@ -41,9 +47,9 @@ export type SettingType = keyof SettingValues | WholeNumber;
  * The processes that read a setting. A primary and its workers are those of `serve` and `up`, which also build. A worker
  * receives only the settings that it reads.
  */
-export type SettingReader = "primary" | "worker" | "builder" | "follower" | "publisher";
+type SettingReader = "primary" | "worker" | "builder" | "follower" | "publisher";
 
-export interface SettingRow {
+interface SettingRow {
   readonly type: SettingType;
   /** As it would stand in inkling.toml. */
   readonly default?: string | number | boolean | readonly string[];
@@ -59,6 +65,10 @@ export interface SettingRow {
   readonly secret?: true;
   /** A running server or builder takes a change over at SIGHUP. */
   readonly reloadable?: true;
+  /** It stands in inkling.toml only: no flag, no variable. */
+  readonly fileOnly?: true;
+  /** A value for each name: INKLING_FEED_SECRET_ACME, a table in inkling.toml. */
+  readonly named?: true;
   readonly readBy: readonly SettingReader[];
 }
 
@@ -192,6 +202,24 @@ export const SETTINGS = {
     reloadable: true,
     readBy: ["builder"],
   },
+  feed: {
+    type: "feeds",
+    default: [],
+    help: "feeds of your own: a [[feed]] for each (docs/own-feeds.md)",
+    docs: "[Feeds of your own](own-feeds.md): a `[[feed]]` for each.",
+    fileOnly: true,
+    reloadable: true,
+    readBy: ["builder"],
+  },
+  feedSecret: {
+    type: "secrets",
+    named: true,
+    help: "values of request headers for feeds of your own, by name",
+    docs: "Values of request headers for [feeds of your own](own-feeds.md#a-header-with-a-secret), by name: `INKLING_FEED_SECRET_ACME`, a credentials file `feed_secret_acme`, or a table `[feed_secret]`.",
+    secret: true,
+    reloadable: true,
+    readBy: ["builder"],
+  },
   rate: {
     type: { min: 0, max: 1_000_000_000 },
     default: 1000,
@@ -235,6 +263,22 @@ export const SETTINGS = {
     default: 0,
     help: "seconds without the database after which keys are refused; 0 = never",
     docs: "Seconds without the database after which every key gets 503 `KEYS_NOT_LOADED`, and `/readyz` is 503; `0`: never.",
+    readBy: ["primary"],
+  },
+  decisions: {
+    type: "yes or no",
+    default: false,
+    help: "store what POST /v1/assess decides, for outcomes and replays (docs/stored-decisions.md)",
+    docs: "`1`: store what `POST /v1/assess` decides, for outcomes and replays ([what is stored](stored-decisions.md)).",
+    reloadable: true,
+    readBy: ["worker"],
+  },
+  decisionsDays: {
+    type: { min: 1, max: 3_650 },
+    default: 30,
+    help: "days after which stored decisions are deleted",
+    docs: "Days after which stored decisions are deleted, with their outcomes.",
+    reloadable: true,
     readBy: ["primary"],
   },
   drainSeconds: {
@@ -302,7 +346,7 @@ export type SettingsOf<Reader extends SettingReader> = Pick<
 /** What a server is given. */
 export type ServerSettings = SettingsOf<"primary" | "worker">;
 
-export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
+export const SETTING_NAMES = keysOf(SETTINGS);
 
 /** The row of a setting, without its precise type. */
 export const settingRow = (name: SettingName): SettingRow => SETTINGS[name];

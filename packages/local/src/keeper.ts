@@ -7,6 +7,7 @@
 
 import type { Release } from "@inkling/engine";
 import {
+  aborted,
   areMarked,
   currentName,
   explained,
@@ -101,10 +102,7 @@ export class Keeper {
     await this.channel?.start();
     if (this.stopped.signal.aborted) return;
     await this.releases.start();
-    await new Promise((resolve) => {
-      if (this.stopped.signal.aborted) resolve(undefined);
-      else this.stopped.signal.addEventListener("abort", resolve, { once: true });
-    });
+    await aborted(this.stopped.signal);
     await Promise.all([this.channel?.stop(), this.releases.stop()]);
   }
 

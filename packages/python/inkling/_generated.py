@@ -19,7 +19,7 @@ def _flag(value: Any) -> bool:
     return value
 
 
-SERVER_CODES: Tuple[str, ...] = ("PATH_INVALID", "PARAMETER_INVALID", "IP_ADDRESS_INVALID", "IP_ADDRESS_RESERVED", "HOST_INVALID", "BODY_INVALID", "BATCH_INVALID", "VALUE_INVALID", "KEY_MISSING", "KEY_INVALID", "KEY_EXPIRED", "SCOPE_REQUIRED", "SOURCE_NOT_ALLOWED", "CALLER_UNKNOWN", "VISITOR_DENIED", "PATH_NOT_FOUND", "IP_ADDRESS_NOT_FOUND", "METHOD_NOT_ALLOWED", "CONTENT_TOO_LARGE", "CONTENT_TYPE_INVALID", "SANDBOX_VALUE_REQUIRED", "RATE_LIMITED", "TOO_MANY_STREAMS", "QUOTA_EXCEEDED", "INTERNAL", "DATA_NOT_LOADED", "KEYS_NOT_LOADED")
+SERVER_CODES: Tuple[str, ...] = ("PATH_INVALID", "PARAMETER_INVALID", "IP_ADDRESS_INVALID", "IP_ADDRESS_RESERVED", "HOST_INVALID", "BODY_INVALID", "IDEMPOTENCY_KEY_INVALID", "BATCH_INVALID", "VALUE_INVALID", "KEY_MISSING", "KEY_INVALID", "KEY_EXPIRED", "SCOPE_REQUIRED", "SOURCE_NOT_ALLOWED", "CALLER_UNKNOWN", "VISITOR_DENIED", "PATH_NOT_FOUND", "DECISION_NOT_FOUND", "IP_ADDRESS_NOT_FOUND", "METHOD_NOT_ALLOWED", "CONTENT_TOO_LARGE", "CONTENT_TYPE_INVALID", "SANDBOX_VALUE_REQUIRED", "RATE_LIMITED", "TOO_MANY_STREAMS", "QUOTA_EXCEEDED", "INTERNAL", "DATA_NOT_LOADED", "DECISIONS_UNREACHABLE", "KEYS_NOT_LOADED")
 CLIENT_CODES: Tuple[str, ...] = ("CONNECTION_FAILED", "TIMED_OUT", "ANSWER_UNREADABLE", "DATA_INCOMPLETE")
 HINTS: Dict[str, str] = {
     "PATH_INVALID": "send the value as it is: this client escapes it",
@@ -28,6 +28,7 @@ HINTS: Dict[str, str] = {
     "IP_ADDRESS_RESERVED": "no visitor from the internet has this address: behind a proxy, take the visitor's from its header",
     "HOST_INVALID": "something between here and the server changes the Host header; look at `url`",
     "BODY_INVALID": "the detail names each member that is wrong",
+    "IDEMPOTENCY_KEY_INVALID": "use a new key for each visitor, and the same key only to repeat the same request",
     "BATCH_INVALID": "the server does not understand this client: look at their versions",
     "VALUE_INVALID": "a value must be a text of at most 64 KiB",
     "KEY_MISSING": "something between here and the server removes the Authorization header; with `key=None` it has to add it",
@@ -38,6 +39,7 @@ HINTS: Dict[str, str] = {
     "CALLER_UNKNOWN": "the key is bound to networks, and the proxy in front of the server sends no X-Forwarded-For: configure it to",
     "VISITOR_DENIED": "`deny` of /v1/forward-auth names a flag of this visitor",
     "PATH_NOT_FOUND": "is `url` the address of the server, without a path of the API?",
+    "DECISION_NOT_FOUND": "set INKLING_DECISIONS=1 on the server, and send outcomes before INKLING_DECISIONS_DAYS have passed",
     "IP_ADDRESS_NOT_FOUND": "no data has a place for this address",
     "METHOD_NOT_ALLOWED": "the server is older than this client, or something in between refuses POST",
     "CONTENT_TOO_LARGE": "ask about fewer values in one request",
@@ -48,6 +50,7 @@ HINTS: Dict[str, str] = {
     "QUOTA_EXCEEDED": "wait until midnight UTC, or give the key a higher quota",
     "INTERNAL": "the server's log holds the cause under the request's id",
     "DATA_NOT_LOADED": "run `inkling data update` on the server; `inkling data status` says what is missing",
+    "DECISIONS_UNREACHABLE": "run `inkling doctor` on the server: it cannot reach its database",
     "KEYS_NOT_LOADED": "the server has not reached its database since it started: run `inkling doctor` there",
     "CONNECTION_FAILED": "is the server running, and is `url` its address? `__cause__` holds the error behind it",
     "TIMED_OUT": "raise `timeout`, or look at the server's load",

@@ -1,18 +1,17 @@
 // What status and metrics say of feeds: the release's own account, brought up to date by the last build's.
 
-import { afterEach, beforeEach, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { beforeEach, expect, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type FeedReport, feedsNow, type Release } from "@inkling/engine";
+import { temporaryFolder } from "../../../test/temporary-folder.ts";
 import { FeedsReportFile } from "./feeds-report.ts";
 
 let dataDir: string;
 beforeEach(() => {
-  dataDir = mkdtempSync(join(tmpdir(), "inkling-report-"));
+  dataDir = temporaryFolder();
   mkdirSync(join(dataDir, "feeds"));
 });
-afterEach(() => rmSync(dataDir, { recursive: true }));
 
 const sha = (digit: string) => digit.repeat(64);
 const feed = (more: Partial<FeedReport>): FeedReport => ({

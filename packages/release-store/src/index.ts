@@ -2,6 +2,7 @@
 // `@inkling/release-store/channel` has the channel: few starts need it.
 
 export * from "./atomic-file.ts";
+export * from "./byte-buffer.ts";
 export * from "./channel/host-report.ts";
 export * from "./channel/location.ts";
 export * from "./channel/report.ts";
@@ -12,12 +13,14 @@ export * from "./feeds-report.ts";
 export * from "./file-stamp.ts";
 export * from "./held.ts";
 export * from "./layout.ts";
+export * from "./live/aborted.ts";
 export * from "./live/backoff.ts";
 export * from "./live/live.ts";
 export * from "./live/loaded.ts";
 export * from "./live/repeated-check.ts";
 export * from "./live/snapshot-file.ts";
 export * from "./live/store-source.ts";
+export * from "./live/within.ts";
 export * from "./lock.ts";
 export * from "./open.ts";
 export * from "./publish.ts";

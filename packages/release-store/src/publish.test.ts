@@ -3,7 +3,6 @@ import {
   appendFileSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -11,9 +10,9 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ANSWERS, type Release } from "@inkling/engine";
+import { temporaryFolder } from "../../../test/temporary-folder.ts";
 import {
   areMarked,
   currentName,
@@ -37,7 +36,7 @@ import {
 } from "./index.ts";
 
 function withFolder(body: (dataDir: string) => void): void {
-  const dataDir = mkdtempSync(join(tmpdir(), "inkling-data-"));
+  const dataDir = temporaryFolder();
   try {
     prepareDataFolder(dataDir);
     body(dataDir);
@@ -269,7 +268,7 @@ describe("the lock", () => {
   });
 
   test("of a process that is gone is taken over by one of three that find it at the same time", async () => {
-    const parent = mkdtempSync(join(tmpdir(), "inkling-locks-"));
+    const parent = temporaryFolder();
     const rounds = Array.from({ length: 200 }, (_, n) => join(parent, String(n)));
     for (const [n, folder] of rounds.entries()) {
       mkdirSync(folder);

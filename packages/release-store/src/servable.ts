@@ -7,7 +7,7 @@ import { areMarked } from "./verified.ts";
 import { brokenSegments, hintFor, isOfOtherVersion, verifyRelease } from "./verify.ts";
 
 /** A release that can be served, as far as a look at its files shows, or why the current one cannot. */
-export interface Usable {
+interface Usable {
   readonly release: ReleaseFiles | undefined;
   readonly problem: string | undefined;
 }

@@ -1,16 +1,8 @@
-import { afterAll, describe, expect, test } from "bun:test";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ANSWERS, type Release, releaseName } from "@inkling/engine";
+import { temporaryFolder } from "../../../test/temporary-folder.ts";
 import {
   currentName,
   DATA_FOLDER,
@@ -35,8 +27,7 @@ import {
   verifySegments,
 } from "./index.ts";
 
-const temp = mkdtempSync(join(tmpdir(), "inkling-releases-"));
-afterAll(() => rmSync(temp, { recursive: true, force: true }));
+const temp = temporaryFolder();
 
 const SHA = "ab".repeat(32);
 
@@ -58,7 +49,7 @@ const names = [1, 2, 3].map((day) => releaseName(release(day)));
 
 /** A data folder with three releases; the newest is current. */
 function dataFolder(over: Record<string, object | string> = {}): string {
-  const dataDir = mkdtempSync(join(temp, "data-"));
+  const dataDir = temporaryFolder();
   mkdirSync(join(dataDir, "releases"));
   mkdirSync(join(dataDir, "segments"));
   for (const [index, name] of names.entries()) {
@@ -195,7 +186,7 @@ describe("releases of a data folder", () => {
   });
 
   test("without any release, the hint is the command that makes one", async () => {
-    const empty = mkdtempSync(join(temp, "empty-"));
+    const empty = temporaryFolder();
     for (const open of [requireCurrent, openServable, previous]) {
       expect((await errorOf(() => open(empty))).hint).toContain("@inkling/cli data update");
     }

@@ -5,7 +5,7 @@
 
 /** Ten minutes: 150 MB at 2 Mbit/s. */
 export const TRANSFER_MS = 600_000;
-export const WINDOW_MS = 30_000;
+const WINDOW_MS = 30_000;
 /** 1 KB/s. A drip of a byte every 5 ms is a fifth of it. */
 const MIN_WINDOW_BYTES = 30_000;
 

@@ -26,7 +26,7 @@ import { hashFile } from "./sha256.ts";
 import { markVerified, removeMark, type Stamps } from "./verified.ts";
 
 /** The problem of one segment, if any. */
-export interface SegmentVerdict {
+interface SegmentVerdict {
   readonly kind: SegmentKind;
   readonly file: string;
   readonly bytes: number;

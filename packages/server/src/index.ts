@@ -2,6 +2,12 @@
 
 export type { Geolocation } from "@inkling/contract";
 export type { DataActions, FeedFacts, UpdateState } from "./admin/handler.ts";
+export {
+  type DecisionJson,
+  decisionJson,
+  pastDecision,
+  type StoredRow,
+} from "./decisions/record.ts";
 export { type Problem, problem, problemBody } from "./http/problems.ts";
 export { type Actor, WAYS } from "./keys/actor.ts";
 export { dayOf } from "./keys/day.ts";
@@ -24,6 +30,7 @@ export { isAdminToken } from "./store/admin-token.ts";
 export * from "./store/adopt-copies.ts";
 export * from "./store/adopt-key.ts";
 export { type AuditEntry, auditJson, type NewAuditEntry } from "./store/audit.ts";
+export type { DecisionFilter, Deletion } from "./store/decisions.ts";
 export { type Attempt, attemptJson, type Delivery, deliveryJson } from "./store/deliveries.ts";
 export { DUMPED, type DumpedRow, type DumpedRows, fits } from "./store/dump.ts";
 export * from "./store/error.ts";

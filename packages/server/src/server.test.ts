@@ -1,14 +1,14 @@
 // The running server, over real sockets: what it refuses below HTTP, and how it starts and stops.
 
 import { afterAll, afterEach, beforeAll, describe, expect, mock, spyOn, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ANSWERS, releaseName } from "@inkling/engine";
 import { releaseId } from "@inkling/release-store";
 import { fetch } from "../../../test/checked-fetch.ts";
 import { testServerOptions } from "../../../test/server-options.ts";
+import { temporaryFolder } from "../../../test/temporary-folder.ts";
 import { freshToken } from "../../../test/tokens.ts";
 import { Releases } from "./releases/follow.ts";
 import { type RunningServer, type ServerOptions, StartError, startServer } from "./server.ts";
@@ -16,12 +16,10 @@ import { LocalServing } from "./serving/local-serving.ts";
 import { openStore, Store } from "./store/store.ts";
 
 const TOKEN = freshToken("test");
-const folders: string[] = [];
 const logged: string[] = [];
 
 function options(over: Partial<ServerOptions> = {}): ServerOptions {
-  const dataDir = mkdtempSync(join(tmpdir(), "inkling-serve-"));
-  folders.push(dataDir);
+  const dataDir = temporaryFolder();
   return {
     ...testServerOptions(dataDir),
     rate: 1000,
@@ -42,7 +40,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server.stop();
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
 const PATH = "/v1/ip-intel/reputation/192.0.2.6";

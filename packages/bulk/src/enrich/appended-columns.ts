@@ -4,9 +4,9 @@
 // out  bytes in the format of the file
 // cost a repeated answer: one Map lookup
 
+import { ByteBuffer } from "@inkling/release-store";
 import { csvField } from "../export/csv.ts";
 import { MEMBERS, type Member, perTable, rowOf, TABLES, type Table, type Value } from "../members.ts";
-import { Output } from "../output.ts";
 import type { Plan } from "./plan.ts";
 
 /** How a value is written after a row; the text begins with its separator. */
@@ -54,7 +54,7 @@ export function appendedHeader(plan: Plan): Uint8Array {
 export class AppendedColumns {
   private readonly members: readonly Member[];
   private readonly write: Write;
-  private readonly bytes = new Output(1 << 12);
+  private readonly bytes = new ByteBuffer(1 << 12);
   private starts = new Uint32Array(256);
   private counts = new Float64Array(256);
   private readonly numbers = new Map<string, number>();
@@ -120,7 +120,7 @@ export class AppendedColumns {
   }
 
   /** Appends the bytes of an answer. @param number -1: no answer */
-  append(number: number, out: Output): void {
+  append(number: number, out: ByteBuffer): void {
     if (number < 0) out.append(this.none);
     else {
       this.counts[number]!++;

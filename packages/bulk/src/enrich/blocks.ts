@@ -2,10 +2,10 @@
 //
 // in   chunks of any size
 // out  blocks of BLOCK_BYTES or a little more, each a buffer of its own; the last one may lack its line end
-// err  those of the stream
 // err  BulkError: a row that is longer than MAX_ROW_BYTES, with the number of its first line; those of the stream
 // cost two blocks of memory; a single row that is larger than a block is kept whole
 
+import { ByteBuffer } from "@inkling/release-store";
 import { BulkError } from "../errors.ts";
 import { BOM, delimiterIn, hasBom, lastRowEnd, textOf } from "./rows.ts";
 
@@ -22,28 +22,25 @@ export async function* blocks(
   delimiter: string | undefined,
   size = BLOCK_BYTES,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  let held = new Uint8Array(2 * size);
-  let length = 0;
+  const held = new ByteBuffer(2 * size);
   let enough = size; // a row that is longer is looked at again when twice as much of it is there
   let line = 1;
   let isFirst = true;
   for await (const chunk of chunks) {
-    if (length + chunk.length > held.length) held = grown(held, length, length + chunk.length);
-    held.set(chunk, length);
-    length += chunk.length;
+    held.append(chunk);
+    const { bytes, length } = held;
     if (length < enough) continue;
-    const end = lastRowEnd(held.subarray(0, length), delimiter, isFirst && hasBom(held) ? BOM.length : 0);
-    if (length - end > MAX_ROW_BYTES) throw tooLong(line + lineEnds(held.subarray(0, end)), delimiter);
+    const end = lastRowEnd(bytes.subarray(0, length), delimiter, isFirst && hasBom(bytes) ? BOM.length : 0);
+    if (length - end > MAX_ROW_BYTES) throw tooLong(line + lineEnds(bytes.subarray(0, end)), delimiter);
     enough = end === 0 ? Math.min(2 * length, MAX_ROW_BYTES + 1) : size;
     if (end === 0) continue;
-    const block = held.slice(0, end);
+    const block = bytes.slice(0, end);
     line += lineEnds(block);
     yield block;
     isFirst = false;
-    held.copyWithin(0, end, length);
-    length -= end;
+    held.drop(end);
   }
-  if (length > 0) yield held.slice(0, length);
+  if (held.length > 0) yield held.copied();
 }
 
 function tooLong(line: number, delimiter: string | undefined): BulkError {
@@ -75,10 +72,4 @@ function lineEnds(block: Uint8Array): number {
   let count = 0;
   for (let at = block.indexOf(LF); at >= 0; at = block.indexOf(LF, at + 1)) count++;
   return count;
-}
-
-function grown(held: Uint8Array<ArrayBuffer>, length: number, least: number): Uint8Array<ArrayBuffer> {
-  const larger = new Uint8Array(Math.max(held.length * 2, least));
-  larger.set(held.subarray(0, length));
-  return larger;
 }

@@ -1,14 +1,14 @@
 // `inkling enrich` as users run it, over a small release: 81.2.69.0/24 is a proxy in City 1, disposable-1.com is listed.
 
-import { afterAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { zstdCompressSync } from "node:zlib";
 import { Overrides } from "@inkling/engine";
 import { openServable } from "@inkling/release-store";
 import fc from "fast-check";
 import { smallRelease } from "../../../../test/release.ts";
+import { temporaryFolder } from "../../../../test/temporary-folder.ts";
 import { runHere } from "../../../cli/src/program.testing.ts";
 import { untilStopped } from "../errors.ts";
 import { BLOCK_BYTES, blocks } from "./blocks.ts";
@@ -19,8 +19,7 @@ import { OwnThread, Threads } from "./pool.ts";
 import { lastRowEnd } from "./rows.ts";
 import { makeEnricher, type Start } from "./worker.ts";
 
-const temp = mkdtempSync(join(tmpdir(), "inkling-enrich-"));
-afterAll(() => rmSync(temp, { recursive: true, force: true }));
+const temp = temporaryFolder();
 const dataDir = join(temp, "data");
 smallRelease(dataDir, 1);
 const release = openServable(dataDir).name;
@@ -744,7 +743,7 @@ describe("the command", () => {
   });
 
   test("a target that cannot be finished leaves what was there", async () => {
-    const folder = mkdtempSync(join(temp, "kept-"));
+    const folder = temporaryFolder();
     const target = join(folder, "out.csv");
     writeFileSync(target, "before");
     const from = file("stop.csv", "81.2.69.142\n");
@@ -783,7 +782,7 @@ describe("Ctrl-C", () => {
     });
   });
   test("as a process that reads a pipe which stays open: no file, and nothing beside it", async () => {
-    const folder = mkdtempSync(join(temp, "ctrl-c-"));
+    const folder = temporaryFolder();
     const target = join(folder, "out.log");
     const child = Bun.spawn(["node", BIN, "enrich", "-", "--format", "csv", "--out", target], {
       cwd: temp,

@@ -13,7 +13,7 @@ import type { Plan } from "./plan.ts";
 import type { Pool } from "./pool.ts";
 import { W3C_FIELDS } from "./rows.ts";
 
-export interface EnrichHooks {
+interface EnrichHooks {
   readonly signal: AbortSignal;
   write(bytes: Uint8Array): void | Promise<void>;
   /** After each block: rows done. */

@@ -4,7 +4,7 @@
 // cost one address a row, two lookups: bench/parts/enrich.ts
 
 import { BLOCK_ADDRESSES } from "@inkling/engine";
-import { Output } from "../output.ts";
+import { ByteBuffer } from "@inkling/release-store";
 import type { Answers } from "./answers.ts";
 import { appendedHeader } from "./appended-columns.ts";
 import { emailIn } from "./cells.ts";
@@ -98,7 +98,7 @@ export class Enricher {
   private readonly plan: Plan;
   private readonly answers: Answers;
   private readonly rows: RowReader;
-  private readonly out = new Output(1 << 20);
+  private readonly out = new ByteBuffer(1 << 20);
   /** The rows that are answered together. */
   private readonly pending = Array.from({ length: BLOCK_ADDRESSES }, () => new Row());
   private readonly total = emptyTally();
@@ -142,7 +142,7 @@ export class Enricher {
       if (hasIp) answers.findAll();
       for (let i = 0; i < count; i++) this.write(bytes, pending[i]!, i);
     }
-    const own = { bytes: out.taken(), rows: this.total.rows, lines: this.lines, broken: this.broken };
+    const own = { bytes: out.copied(), rows: this.total.rows, lines: this.lines, broken: this.broken };
     return this.next === undefined ? own : { ...own, bytes: this.next.block(own.bytes, isFirst).bytes };
   }
 
@@ -271,7 +271,7 @@ function isFieldsLine(bytes: Uint8Array, start: number): boolean {
 }
 
 /** Removes one byte: the comma before what is added to an empty object. */
-function dropByte(out: Output, at: number): void {
+function dropByte(out: ByteBuffer, at: number): void {
   out.bytes.copyWithin(at, at + 1, out.length);
   out.length--;
 }

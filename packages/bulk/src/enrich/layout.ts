@@ -8,17 +8,17 @@ import { parseEmail } from "@inkling/engine";
 import { BulkError } from "../errors.ts";
 import { addressIn, clientAmong, emailIn, memberAt, objectOf, pathsOf, shareOf } from "./cells.ts";
 import { CLIENT, fieldNames, LOG_FORMATS, type LogName, recognize } from "./logs.ts";
-import {
-  delimiterIn,
-  type FormatName,
-  firstRow,
-  type RowFormat,
-  type RowLayout,
-  splitRow,
-  splitRows,
-  type TableFormat,
-  W3C_FIELDS,
-} from "./rows.ts";
+import type {
+  FormatName,
+  JsonLayout,
+  LogLayout,
+  RowFormat,
+  RowLayout,
+  TableFormat,
+  TableLayout,
+  W3cLayout,
+} from "./row-layout.ts";
+import { delimiterIn, firstRow, splitRow, splitRows, W3C_FIELDS } from "./rows.ts";
 
 const EMAIL_NAME = /^(user|customer|contact)?[-_ ]?(e-?mail|e-?mail[-_ ]?addr(ess)?|mail)$/i;
 
@@ -26,14 +26,14 @@ const linesOf = (text: string) => text.split(/\r?\n/).filter((line) => line !== 
 
 const isTable = (format: RowFormat) => format === "csv" || format === "tsv";
 
-export type Columns = Omit<FileLayout, "format">;
-
-export interface FileLayout extends RowLayout {
+interface Header {
   /** Does the first row name the columns? */
   readonly hasHeader: boolean;
   /** The line that names the columns (w3c). */
   readonly fieldsLine?: string | undefined;
 }
+
+export type FileLayout = RowLayout & Header;
 
 /** What the user says of a file. */
 export interface LayoutOptions {
@@ -61,23 +61,24 @@ function fileLayout(
 ): FileLayout {
   const { format } = options;
   const [first = ""] = lines;
-  switch (format ?? endingOf(name)) {
+  const named = format ?? endingOf(name);
+  switch (named) {
     case "csv":
-      return { format: "csv", ...columnsOf("csv", head, options) };
+      return columnsOf("csv", head, options);
     case "tsv":
-      return { format: "tsv", ...columnsOf("tsv", head, options) };
+      return columnsOf("tsv", head, options);
     case "ndjson":
-      return { format: "ndjson", ...membersOf(lines, options) };
+      return membersOf(lines, options);
     case "w3c":
       return w3cLayout(lines, options);
     case "log":
     case undefined:
       break;
     default:
-      return lineLayout(format as LogName, options);
+      return lineLayout(named, options);
   }
   if (/^#(Version|Fields):/.test(first)) return w3cLayout(lines, options);
-  if (/^\s*\{/.test(first)) return { format: "ndjson", ...membersOf(lines, options) };
+  if (/^\s*\{/.test(first)) return membersOf(lines, options);
   const log = recognize(lines);
   if (log !== undefined) return lineLayout(log, options);
   const row = firstRow(head);
@@ -88,7 +89,7 @@ function fileLayout(
       "name one with --format, or write the addresses into a column of a CSV file first",
     );
   const table = row.includes("\t") ? "tsv" : "csv";
-  return { format: table, ...columnsOf(table, head, options) };
+  return columnsOf(table, head, options);
 }
 
 /** One column, with a name that has a space in it. */
@@ -157,19 +158,12 @@ export function namesThere({ format, lines, hasHeader, delimiter }: Layout): (na
   return (name) => known.has(name);
 }
 
-export const NO_COLUMNS = {
-  ip: 0,
-  email: undefined,
-  hasHeader: false,
-  delimiter: undefined,
-  width: undefined,
-};
-
-function lineLayout(format: LogName, { ipColumn, emailColumn }: LayoutOptions): FileLayout {
+function lineLayout(format: LogName, { ipColumn, emailColumn }: LayoutOptions): LogLayout & Header {
   refuseEmail(emailColumn);
   const names = fieldNames(format);
   const column = ipColumn === undefined ? undefined : columnNamed(ipColumn, "--ip-column", names, true);
-  return { ...NO_COLUMNS, format, ip: column === undefined ? CLIENT : names[column] };
+  const ip = (column === undefined ? undefined : names[column]) ?? CLIENT;
+  return { format, ip, email: undefined, hasHeader: false, delimiter: undefined, width: undefined };
 }
 
 function refuseEmail(emailColumn: string | undefined): void {
@@ -186,7 +180,7 @@ const fieldsOf = (lines: readonly string[]) =>
     .split(/\s+/) ?? [];
 
 /** CloudFront separates values by tabs, and IIS by spaces; both separate the names by spaces. */
-function w3cLayout(lines: readonly string[], { ipColumn, emailColumn }: LayoutOptions): FileLayout {
+function w3cLayout(lines: readonly string[], { ipColumn, emailColumn }: LayoutOptions): W3cLayout & Header {
   refuseEmail(emailColumn);
   const fieldsLine = lines.find((line) => line.startsWith(W3C_FIELDS))?.trimEnd();
   if (fieldsLine === undefined)
@@ -215,7 +209,7 @@ function w3cLayout(lines: readonly string[], { ipColumn, emailColumn }: LayoutOp
   };
 }
 
-function membersOf(lines: readonly string[], options: LayoutOptions): Columns {
+function membersOf(lines: readonly string[], options: LayoutOptions): JsonLayout & Header {
   const rows = lines.slice(0, HEAD_ROWS).map(objectOf);
   const paths = [...new Set(rows.flatMap((row) => pathsOf(row)))];
   const values = (path: string) => rows.map((row) => memberAt(row, path));
@@ -227,10 +221,10 @@ function membersOf(lines: readonly string[], options: LayoutOptions): Columns {
     values,
     (name) => name,
   );
-  return { ip, email, hasHeader: false, delimiter: undefined, width: undefined };
+  return { format: "ndjson", ip, email, hasHeader: false, delimiter: undefined, width: undefined };
 }
 
-function columnsOf(format: TableFormat, head: string, options: LayoutOptions): Columns {
+function columnsOf(format: TableFormat, head: string, options: LayoutOptions): TableLayout & Header {
   const delimiter = format === "tsv" ? "\t" : delimiterIn(head);
   const rows = splitRows(head, delimiter, HEAD_ROWS).map((row) => splitRow(row, delimiter));
   const first = rows[0]!;
@@ -249,7 +243,7 @@ function columnsOf(format: TableFormat, head: string, options: LayoutOptions): C
     (i) => data.map((row) => row[i]),
     (name, flag) => columnNamed(name, flag, first, hasHeader),
   );
-  return { ip, email, hasHeader, delimiter, width: hasHeader ? first.length : undefined };
+  return { format, ip, email, hasHeader, delimiter, width: hasHeader ? first.length : undefined };
 }
 
 /** The columns that are named, otherwise those that are found. @throws BulkError when there is none */

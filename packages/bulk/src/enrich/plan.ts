@@ -7,21 +7,21 @@
 import { REPUTATION_FLAGS } from "@inkling/contract";
 import { MEMBERS, type Member, namesMatching, perTable, TABLES, type Table } from "../members.ts";
 import {
-  type Columns,
   columnTitle,
   endingOf,
   type FileLayout,
   type Layout,
   type LayoutOptions,
   layoutOf,
-  NO_COLUMNS,
   namesThere,
   titleOf,
   usage,
 } from "./layout.ts";
-import type { FormatName } from "./rows.ts";
+import type { FormatName } from "./row-layout.ts";
 
-export interface Plan extends FileLayout {
+export type Plan = FileLayout & Additions;
+
+interface Additions {
   /** The format and its columns, for people. */
   readonly title: string;
   /** Members that are added, by table, in the order of output. */
@@ -57,14 +57,20 @@ export function planFor(head: string, name: string, options: EnrichOptions): Pla
   if (!PREFIX.test(options.prefix ?? ""))
     throw usage("--prefix must be up to 40 letters, digits, _, - or .", "for example --prefix inkling_");
   if (/^[\r\n]*$/.test(head)) return planOfNothing(name, options);
-  const columns = [options.ipColumn ?? []].flat();
-  if (columns.length > 1) return planOfSeveral(head, name, options, columns);
-  const own = { ...options, ipColumn: columns[0] };
+  const [first, ...others] = [options.ipColumn ?? []].flat();
+  if (first !== undefined && others.length > 0) return planOfSeveral(head, name, options, first, others);
+  const own = { ...options, ipColumn: first };
   return planOf(layoutOf(head, name, own), name, own);
 }
 
 /** A plan for each column of addresses, and one for email; what is added has the name of its column before it. */
-function planOfSeveral(head: string, name: string, options: EnrichOptions, columns: readonly string[]): Plan {
+function planOfSeveral(
+  head: string,
+  name: string,
+  options: EnrichOptions,
+  firstColumn: string,
+  others: readonly string[],
+): Plan {
   const { add, emailColumn, prefix = "" } = options;
   const isIn = (member: string, table: Table) =>
     namesMatching(
@@ -79,20 +85,22 @@ function planOfSeveral(head: string, name: string, options: EnrichOptions, colum
     emailColumn: undefined,
     add: emailColumn === undefined ? add : add?.filter((member) => !isOnlyOfEmail(member)),
   };
-  const plans = columns.map((ipColumn) => {
+  const planOfColumn = (ipColumn: string) => {
     const own = { ...ofAddresses, ipColumn };
     const layout = layoutOf(head, name, own);
     const title = columnTitle(layout, layout.ip).replaceAll(/[^\w.-]+/g, "_");
     return planOf(layout, name, { ...own, prefix: `${prefix}${title}_` });
-  });
-  const [{ format }] = plans as [Plan];
+  };
+  const first = planOfColumn(firstColumn);
+  const rest = others.map(planOfColumn);
+  const { format } = first;
   if (format !== "csv" && format !== "tsv" && format !== "ndjson")
     throw usage(
       `--ip-column more than once: ${format} has one address a row`,
       "several are for csv, tsv and ndjson",
     );
-  const titles = plans.map(({ ipTitle }) => ipTitle);
-  if (new Set(plans.map(({ prefix }) => prefix)).size < plans.length)
+  const titles = [first, ...rest].map(({ ipTitle }) => ipTitle);
+  if (new Set([first, ...rest].map(({ prefix }) => prefix)).size < titles.length)
     throw usage(`--ip-column names one column twice: ${titles.join(", ")}`, "name each once");
   let title = `${format}, IP addresses in ${titles.join(" and ")}`;
   if (emailColumn !== undefined) {
@@ -103,17 +111,17 @@ function planOfSeveral(head: string, name: string, options: EnrichOptions, colum
       add: add?.filter((member) => member === "all" || isOfEmail(member)),
     };
     const email = planOf(layoutOf(head, name, own), name, own);
-    plans.push(email);
+    rest.push(email);
     title += email.title.slice(format.length);
   }
-  return { ...chained(plans), title };
+  return { ...chained(first, rest), title };
 }
 
 /** Each works on what the one before it has written, where rows are wider. */
-function chained([first, ...rest]: readonly Plan[], wider = 0): Plan {
-  const { width, added } = first!;
-  const next = rest.length === 0 ? undefined : chained(rest, wider + TABLES.flatMap((t) => added[t]).length);
-  return { ...first!, width: width && width + wider, next };
+function chained(plan: Plan, [first, ...rest]: readonly Plan[], wider = 0): Plan {
+  const added = TABLES.flatMap((table) => plan.added[table]).length;
+  const next = first && chained(first, rest, wider + added);
+  return plan.width === undefined ? { ...plan, next } : { ...plan, width: plan.width + wider, next };
 }
 
 type OneColumn = EnrichOptions & LayoutOptions;
@@ -137,22 +145,26 @@ function planOf(layout: Layout, name: string, options: OneColumn): Plan {
 
 /** Nothing is looked up in a file without a row, and nothing is wrong with it: whoever enriches every night meets one. */
 function planOfNothing(name: string, { format, prefix = "" }: EnrichOptions): Plan {
-  const named = format ?? endingOf(name) ?? "csv";
-  return {
-    ...NO_COLUMNS,
-    format: named === "tsv" || named === "ndjson" ? named : "csv",
+  const named = format ?? endingOf(name);
+  const nothing = {
     ip: undefined,
-    delimiter: named === "tsv" ? "\t" : ",",
+    email: undefined,
+    hasHeader: false,
+    width: undefined,
     added: perTable(() => []),
     prefix,
     title: "an empty file",
   };
+  if (named === "ndjson") return { ...nothing, format: named, delimiter: undefined };
+  return named === "tsv"
+    ? { ...nothing, format: named, delimiter: "\t" }
+    : { ...nothing, format: "csv", delimiter: "," };
 }
 
 const PREFIX = /^[\w.-]{0,40}$/;
 
 /** `all` is what answers have of themselves, and networks are asked for by their own names. */
-function addedMembers({ add, network }: OneColumn, columns: Columns): Plan["added"] {
+function addedMembers({ add, network }: OneColumn, columns: FileLayout): Plan["added"] {
   if (network && columns.ip === undefined)
     throw usage("--network: there is no column of IP addresses", "name it: --ip-column NAME");
   const possible = perTable((table): readonly Member[] =>

@@ -8,7 +8,8 @@
 
 import { trimmed } from "../values.ts";
 import { memberAt } from "./cells.ts";
-import { LOG_NAMES, type LogName, lineReader, MAX_LINE_BYTES, type ReadLine } from "./logs.ts";
+import { lineReader, MAX_LINE_BYTES, type ReadLine } from "./logs.ts";
+import type { RowLayout } from "./row-layout.ts";
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -16,30 +17,8 @@ const SPACE = 0x20;
 const QUOTE = 0x22;
 const HASH = 0x23;
 
-/** Formats whose values are columns. */
-export type TableFormat = "csv" | "tsv";
-export type RowFormat = TableFormat | "ndjson" | "w3c" | LogName;
-/** `log`: one of the logs, whichever the first lines are. */
-export const FORMAT_NAMES = ["csv", "tsv", "ndjson", "log", ...LOG_NAMES, "w3c"] as const;
-export type FormatName = (typeof FORMAT_NAMES)[number];
-
 /** Begins the line that names the columns of a w3c log. */
 export const W3C_FIELDS = "#Fields:";
-
-/** How a file is written, and where in a row the values stand. */
-export interface RowLayout {
-  readonly format: RowFormat;
-  /**
-   * Column number from 0 on (csv, tsv, w3c), path of a member (ndjson) or name of a field (logs); undefined where none
-   * is looked up.
-   */
-  readonly ip: number | string | undefined;
-  readonly email: number | string | undefined;
-  /** What separates the columns (csv, tsv, w3c): one character. */
-  readonly delimiter: string | undefined;
-  /** How many columns the header names. */
-  readonly width: number | undefined;
-}
 
 /** Where things are in the block; a start of -1: not there. */
 export class Row {
@@ -102,16 +81,18 @@ function takeLine(bytes: Uint8Array, from: number, row: Row): void {
   row.isReadable = row.insert > from;
 }
 
-export function rowReader(plan: RowLayout): RowReader {
-  const { format, delimiter, ip, email } = plan;
-  if (format === "ndjson") return new JsonRows(ip as string | undefined, email as string | undefined);
-  if (format === "w3c") return new W3cRows(delimiter!.charCodeAt(0), plan.width!, ip as number);
-  if (format !== "csv" && format !== "tsv") return new LineRows(lineReader(format, ip as string));
-  return new DelimitedRows(
-    delimiter!.charCodeAt(0),
-    (ip as number | undefined) ?? -1,
-    (email as number | undefined) ?? -1,
-  );
+export function rowReader(layout: RowLayout): RowReader {
+  switch (layout.format) {
+    case "ndjson":
+      return new JsonRows(layout.ip, layout.email);
+    case "w3c":
+      return new W3cRows(layout.delimiter.charCodeAt(0), layout.width, layout.ip);
+    case "csv":
+    case "tsv":
+      return new DelimitedRows(layout.delimiter.charCodeAt(0), layout.ip ?? -1, layout.email ?? -1);
+    default:
+      return new LineRows(lineReader(layout.format, layout.ip));
+  }
 }
 
 class DelimitedRows implements RowReader {

@@ -1,14 +1,14 @@
 // `inkling export …` as users meet it, over a small release: one network, one flag, one domain.
 
-import { afterAll, describe, expect, spyOn, test } from "bun:test";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, spyOn, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { NO_FLAGS, REPUTATION_FLAGS } from "@inkling/contract";
 import { formatPrefix, Overrides, parseIp } from "@inkling/engine";
 import { AtomicFile, openServable } from "@inkling/release-store";
 import { parquetMetadata, parquetReadObjects } from "hyparquet";
 import { smallCity, smallDomain, smallRelease } from "../../../../test/release.ts";
+import { temporaryFolder } from "../../../../test/temporary-folder.ts";
 import { runHere } from "../../../cli/src/program.testing.ts";
 import { Mmdb } from "../../../compiler/src/mmdb/mmdb.ts";
 import { csvField } from "./csv.ts";
@@ -20,8 +20,7 @@ import { ExportSource } from "./source.ts";
 
 /** The first change in a data folder; nothing else is said. */
 const MAKES_DATABASE = /^(warning: there was no database yet, .* is made: .*\n)?$/;
-const temp = mkdtempSync(join(tmpdir(), "inkling-export-"));
-afterAll(() => rmSync(temp, { recursive: true, force: true }));
+const temp = temporaryFolder();
 const dataDir = join(temp, "data");
 const N = 1; // its flag is is_proxy
 smallRelease(dataDir, N);
@@ -30,7 +29,7 @@ const inkling = (...args: string[]) => runHere(args, { env: { INKLING_DATA_DIR: 
 
 /** Runs one export. @returns the content of its files by name */
 async function exported(form: string, ...args: string[]): Promise<Record<string, Buffer>> {
-  const folder = mkdtempSync(join(temp, "out-"));
+  const folder = temporaryFolder();
   const isFolder = FORMATS.find(({ name }) => name === form)!.isFolder;
   const { err, code } = await inkling(
     "export",
@@ -391,7 +390,7 @@ describe("a file is there whole or not at all", () => {
   }
 
   test("a full disk keeps the file that was there", async () => {
-    const folder = mkdtempSync(join(temp, "full-"));
+    const folder = temporaryFolder();
     writeFileSync(join(folder, "xa"), "before");
     await expect(writeExport(form(false, broken), request, join(folder, "x"), going)).rejects.toThrow(
       "no space left",
@@ -401,7 +400,7 @@ describe("a file is there whole or not at all", () => {
   });
 
   test("a disk that is full when the second of two is flushed keeps both that were there", async () => {
-    const folder = mkdtempSync(join(temp, "two-"));
+    const folder = temporaryFolder();
     for (const name of ["xa", "xb"]) writeFileSync(join(folder, name), "before");
     const two = () => ["a", "b"].map((file) => ({ file, data: "after" }));
     const { flush } = AtomicFile.prototype;
@@ -435,7 +434,7 @@ describe("a file is there whole or not at all", () => {
         yield { file: "", data: "row\n" };
       }
     }
-    const folder = mkdtempSync(join(temp, "stopped-"));
+    const folder = temporaryFolder();
     const writing = writeExport(form(false, endless), request, join(folder, "x"), {
       signal: stop.signal,
       onProgress: () => {},

@@ -17,7 +17,7 @@ export interface Written {
   readonly bytes: number;
 }
 
-export interface ExportHooks {
+interface ExportHooks {
   readonly signal: AbortSignal;
   /** Bytes so far; called about every 50 ms. */
   onProgress(bytes: number): void;

@@ -4,7 +4,7 @@
 // out  their bytes; repeated texts and maps are pointers to the first
 // src  MaxMind DB File Format Specification 2.0, "Output Data Section"
 
-import { Output } from "../output.ts";
+import { ByteBuffer } from "@inkling/release-store";
 
 const TYPE = {
   pointer: 1,
@@ -37,7 +37,7 @@ export interface MmdbMap {
 const encoder = new TextEncoder();
 
 export class MmdbData {
-  private readonly out = new Output(1 << 16);
+  private readonly out = new ByteBuffer(1 << 16);
   private readonly texts = new Map<string, number>();
   private readonly shared = new Map<string, number>();
 

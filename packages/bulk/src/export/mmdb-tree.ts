@@ -11,7 +11,7 @@ import type { IpAddress } from "@inkling/engine";
 type Link = number;
 const EMPTY: Link = 0;
 
-export type RecordBits = 24 | 28 | 32;
+type RecordBits = 24 | 28 | 32;
 
 /** Bytes of zeros between tree and data. */
 export const SEPARATOR_BYTES = 16;

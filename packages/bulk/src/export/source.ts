@@ -36,7 +36,7 @@ export interface AnswerRanges {
 }
 
 /** A disposable domain; so is everything under it that is not listed itself. */
-export interface ListedDomain {
+interface ListedDomain {
   readonly domain: string;
   readonly providers: readonly string[];
 }

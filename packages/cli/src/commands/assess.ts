@@ -143,7 +143,7 @@ function inputOf({ event, ip, email, userAgent, expectedCountry, fact }: Flags, 
 
 /** A flag's text as the type that the ruleset declares. */
 function factValue(text: string, type: string | undefined): unknown {
-  if (type === "number") return Number(text);
+  if (type === "number") return Number.isNaN(Number(text)) ? text : Number(text);
   if (type === "boolean") return text === "true" ? true : text === "false" ? false : text;
   return type === "list" ? text.split(",").map((item) => item.trim()) : text;
 }

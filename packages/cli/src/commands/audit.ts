@@ -3,7 +3,7 @@
 import { AUDIT_ACTIONS } from "@inkling/contract";
 import { type AuditEntry, auditJson, MAX_PAGE, type OverrideJson, storeWaiting, WAYS } from "@inkling/server";
 import { type Command, Option } from "commander";
-import { addAction, type Context, type Flags } from "../runtime/command.ts";
+import { addAction, type Context } from "../runtime/command.ts";
 import { usage } from "../runtime/put-overrides.ts";
 import { ignoreAway, withExistingStore } from "../runtime/store.ts";
 import { table } from "../terminal/terminal.ts";
@@ -48,7 +48,7 @@ Examples:
       throw usage(`--limit must be a whole number from 1 to ${MAX_PAGE}`, "for example --limit 100");
     }
     const { action, way, actor, subject } = flags;
-    const filter = { action, way, actor, subject, since: sinceOf(flags, Date.now()) };
+    const filter = { action, way, actor, subject, since: pastTime(flags.since, "--since", Date.now()) };
     const { items } = await withExistingStore(settings, async (store) => {
       await storeWaiting(store.overrides, settings.dataDir).catch(ignoreAway);
       return store.overrides.audit({ limit }, filter);
@@ -71,15 +71,15 @@ const rowOf = ({ at, actor, way, action, subject, before, after }: AuditEntry) =
   aboutText(after ?? before),
 ];
 
-/** A duration counts back from now. */
-function sinceOf({ since }: Flags, now: number): number | undefined {
-  if (since === undefined) return undefined;
-  const duration = parseDuration(since);
+/** The time that a flag names. A duration counts back from now. @param flag with its dashes */
+export function pastTime(text: string | undefined, flag: string, now: number): number | undefined {
+  if (text === undefined) return undefined;
+  const duration = parseDuration(text);
   if (duration !== undefined) return now - duration;
-  const at = /^\d{4}-\d\d-\d\d/.test(since) ? Date.parse(since) : Number.NaN;
+  const at = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(at)) return at;
-  const problem = `--since must be a duration such as 7d, a date or a time: it is ${JSON.stringify(since.slice(0, 60))}`;
-  throw usage(problem, "for example --since 7d, or --since 2027-01-31");
+  const problem = `${flag} must be a duration such as 7d, a date or a time: it is ${JSON.stringify(text.slice(0, 60))}`;
+  throw usage(problem, `for example ${flag} 7d, or ${flag} 2027-01-31`);
 }
 
 /** Versions before this one had overrides that muted a feed: their entries have `mute` and no flag. */

@@ -1,13 +1,13 @@
 // build.ts: `inkling build`: the builder of a group: builds as feeds change, without serving, and publishes to a channel.
 
 import { settingsReadBy } from "@inkling/contract";
-import { currentName, messageOf, ReleaseError } from "@inkling/release-store";
+import { currentName, messageOf, ReleaseError, RepeatedCheck } from "@inkling/release-store";
 import { ChannelError, PublishStopped } from "@inkling/release-store/channel";
 import type { HostEntry } from "@inkling/server";
 import { type Command, Option } from "commander";
 import { channelOf, openPublisher, renewIfDue, signingKey } from "../runtime/channel.ts";
 import { addAction, type Context } from "../runtime/command.ts";
-import { keepSettingsFresh, sleepUnlessAborted } from "../runtime/keep-fresh.ts";
+import { keepFresh } from "../runtime/keep-fresh.ts";
 import { LiveSettings, recordStart } from "../runtime/live-settings.ts";
 import { percentOf } from "../runtime/rollout.ts";
 import { auditedBy, ensureWritable } from "../runtime/store.ts";
@@ -87,13 +87,12 @@ async function keepBuilding(
       if (!stopper.signal.aborted) log.error("channel-not-published", describeFault(error));
     }
   };
-  const building = keepSettingsFresh(live, log, stopper.signal, { firstMs: 0 });
-  // Looks for what is to be published by itself: builds that fail for days must not let the channel expire.
-  while (!stopper.signal.aborted) {
-    await publish();
-    await sleepUnlessAborted(PUBLISH_MS, stopper.signal);
-  }
-  await building;
+  // Publishing checks by itself: builds that fail for days must not let the channel expire.
+  const publishing = new RepeatedCheck({ check: publish, waitMs: () => PUBLISH_MS });
+  await Promise.all([
+    keepFresh(live, log, stopper.signal, { firstMs: 0 }),
+    publishing.runUntil(stopper.signal),
+  ]);
 }
 
 /** For the log: one that was not expected with its stack. */

@@ -1,8 +1,8 @@
 // config.ts: `inkling config`: the settings in force and where each came from.
 
-import { SETTING_NAMES, tomlKey, variableName } from "@inkling/contract";
+import { SETTING_NAMES, type SettingName, settingRow, tomlKey } from "@inkling/contract";
 import type { Command } from "commander";
-import { exampleFile, type LoadedSettings, shown } from "../config/settings.ts";
+import { exampleFile, type LoadedSettings, shown, variableText } from "../config/settings.ts";
 import { type Context, printResult, settingsFor, withSettings } from "../runtime/command.ts";
 import { table } from "../terminal/terminal.ts";
 
@@ -33,14 +33,18 @@ Examples:
 function configJson(loaded: LoadedSettings) {
   const settings = SETTING_NAMES.map((name) => [
     tomlKey(name),
-    { value: shown(name, loaded.settings), from: loaded.origins[name], variable: variableName(name) },
+    { value: shown(name, loaded.settings), from: loaded.origins[name], variable: placeOf(name) },
   ]);
   return { file: loaded.file ?? null, settings: Object.fromEntries(settings) };
 }
 
-/** As it would stand in a variable. */
+/** The variable that a setting may stand in. */
+const placeOf = (name: SettingName) => (settingRow(name).fileOnly ? null : variableText(name));
+
+/** As it would stand in a variable; of a feed its id. */
 function cell(value: unknown): string {
   if (value === null || (Array.isArray(value) && value.length === 0)) return "-";
+  if (Array.isArray(value)) return value.map((each) => each.id ?? each).join();
   return typeof value === "boolean" ? String(Number(value)) : String(value);
 }
 
@@ -48,7 +52,7 @@ function configTable(loaded: LoadedSettings): string {
   const rows = SETTING_NAMES.map((name) => {
     const origin = loaded.origins[name];
     return [
-      variableName(name),
+      placeOf(name) ?? `${tomlKey(name)} (inkling.toml)`,
       cell(shown(name, loaded.settings)),
       origin === "file" ? (loaded.file ?? origin) : origin,
     ];

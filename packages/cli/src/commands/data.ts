@@ -32,6 +32,7 @@ import {
   type LastBuild,
 } from "../runtime/build.ts";
 import { addAction, type Context } from "../runtime/command.ts";
+import { feedOf } from "../runtime/feeds.ts";
 import { audited, warnOfNewDatabase } from "../runtime/store.ts";
 import { CliError, EXIT, Stopped } from "../terminal/errors.ts";
 import { feedCount } from "../terminal/progress.ts";
@@ -44,7 +45,6 @@ import {
   segmentTable,
 } from "../terminal/release-tables.ts";
 import { formatAgo, formatBytes, type Style, type Terminal, warn } from "../terminal/terminal.ts";
-import { feedOf } from "./feeds.ts";
 
 const READ_SETTINGS = ["dataDir"] as const;
 const UNPIN = "`npx @inkling/cli data unpin`";
@@ -90,7 +90,7 @@ Examples:
       );
     }
     const accept = ((flags.accept ?? []) as string[]).map((id) =>
-      id === ACCEPT_RELEASE ? id : feedOf(id).id,
+      id === ACCEPT_RELEASE ? id : feedOf(settings, id).id,
     );
     const { done, conflicts } = await update(settings, context, accept);
     const { type: _, ...rest } = done;

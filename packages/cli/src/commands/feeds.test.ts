@@ -1,11 +1,10 @@
 // `inkling feeds`, `data rollback` and `data unpin` as an operator meets them: in this process, on folders of their own.
 
-import { afterAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import {
   cpSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -14,10 +13,10 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { currentName, DATA_FOLDER, pin } from "@inkling/release-store";
 import { smallRelease } from "../../../../test/release.ts";
+import { temporaryFolder } from "../../../../test/temporary-folder.ts";
 import type { Feed } from "../../../compiler/src/catalog/feed.ts";
 import { FEEDS } from "../../../compiler/src/catalog/feeds.ts";
 import { build } from "../../../compiler/src/pipeline/build.ts";
@@ -26,8 +25,7 @@ import { loadFeed } from "../../../compiler/src/pipeline/load.ts";
 import { runHere } from "../program.testing.ts";
 
 const FIXTURES = resolve(import.meta.dir, "../../../compiler/fixtures/feeds");
-const temp = mkdtempSync(join(tmpdir(), "inkling-feeds-"));
-afterAll(() => rmSync(temp, { recursive: true, force: true }));
+const temp = temporaryFolder();
 
 let folders = 0;
 const folder = () => {
@@ -368,6 +366,7 @@ describe("export-mirror", () => {
     expect(exported.map(({ file }: { file: string }) => file).sort()).toEqual([
       "disposable-email-domains.json",
       "fakefilter.json",
+      "ivolo-domains.json",
       "tompec-domains.json",
     ]);
     expect(leftOut).toContainEqual({ feed: "relay-domains", why: "comes with Inkling" });

@@ -1,27 +1,24 @@
-// feeds.ts: `inkling feeds list | enable | disable | export-mirror`: which feeds are used, on which terms.
+// feeds.ts: `inkling feeds list | enable | disable | export-mirror`: which feeds are used, on which terms; own-feeds.ts has
+// those of the operator's own.
 //
 // The choice stands in <dataDir>/feeds.json; builds read it, so a running server follows with its next one.
 
 import { resolve } from "node:path";
 import type { Feed } from "@inkling/compiler/feed";
-import {
-  choose,
-  type FeedChoice,
-  FeedChoiceError,
-  isChosen,
-  readFeedChoice,
-  writeFeedChoice,
-} from "@inkling/compiler/feed-choice";
-import { asksForAgreement, FEEDS, NO_LICENCE } from "@inkling/compiler/feeds";
-import { type SettingName, type Settings, variableName } from "@inkling/contract";
-import { type FeedReport, nearest } from "@inkling/engine";
+import { requiredCredentials } from "@inkling/compiler/feed";
+import { choose, isChosen, writeFeedChoice } from "@inkling/compiler/feed-choice";
+import { asksForAgreement, NO_LICENCE } from "@inkling/compiler/feeds";
+import { type Settings, variableName } from "@inkling/contract";
+import type { FeedReport } from "@inkling/engine";
 import { feedsOf, openCurrent, readFeedsReport } from "@inkling/release-store";
 import type { Command } from "commander";
 import { addAction, type Context } from "../runtime/command.ts";
+import { allFeeds, choiceOf, credentialsOf, feedOf } from "../runtime/feeds.ts";
 import { audited, ensureWritable, warnOfNewDatabase } from "../runtime/store.ts";
-import { CliError, EXIT, explainFileError } from "../terminal/errors.ts";
+import { CliError, explainFileError } from "../terminal/errors.ts";
 import { feedAge, stateWord } from "../terminal/release-tables.ts";
 import { type ErrorOutput, formatBytes, roomyTable, table } from "../terminal/terminal.ts";
+import { addOwnFeeds, NEXT_ROUND } from "./own-feeds.ts";
 
 const READ_SETTINGS = ["dataDir"] as const;
 const ENABLE_SETTINGS = ["dataDir", "mirror"] as const;
@@ -33,6 +30,7 @@ export function addFeeds(program: Command, context: Context): void {
   addList(feeds, context);
   addEnable(feeds, context);
   addDisable(feeds, context);
+  addOwnFeeds(feeds, context);
   addExportMirror(feeds, context);
 }
 
@@ -42,9 +40,9 @@ interface FeedLine {
   readonly on: boolean;
   /** In the release in use; absent before a build has read it. */
   readonly report: FeedReport | undefined;
-  /** Settings that its publisher requires, and those of them that are not set. */
-  readonly needs: readonly SettingName[];
-  readonly lacking: readonly SettingName[];
+  /** Credentials that its publisher requires, and those of them that are not set. */
+  readonly needs: readonly string[];
+  readonly lacking: readonly string[];
 }
 
 function linesOf(settings: Settings): FeedLine[] {
@@ -53,27 +51,18 @@ function linesOf(settings: Settings): FeedLine[] {
   const { dataDir } = settings;
   // Without a release the first one may wait for the operator, who looks here for the lists at fault.
   const reports = current === undefined ? (readFeedsReport(dataDir)?.feeds ?? []) : feedsOf(dataDir, current);
-  return FEEDS.map((feed) => {
+  const credentials = credentialsOf(settings);
+  return allFeeds(settings).map((feed) => {
     const on = isChosen(feed, choice);
-    const needs = feed.optIn?.credentials ?? [];
+    const needs = requiredCredentials(feed);
     return {
       feed,
       on,
       report: on ? reports.find(({ id }) => id === feed.id) : undefined,
       needs,
-      lacking: needs.filter((name) => settings[name] === undefined),
+      lacking: needs.filter((name) => credentials[name] === undefined),
     };
   });
-}
-
-/** @throws CliError when it cannot be read */
-function choiceOf(dataDir: string): FeedChoice {
-  try {
-    return readFeedChoice(dataDir);
-  } catch (error) {
-    if (!(error instanceof FeedChoiceError)) throw error;
-    throw new CliError(error.message, "correct it, or delete it: then the feeds of the default are on");
-  }
 }
 
 function addList(feeds: Command, context: Context): void {
@@ -105,6 +94,7 @@ function row({ feed, report, lacking }: FeedLine, now: number): string[] {
   const state = report === undefined ? "-" : stateWord(report);
   const why = feed.optIn?.why;
   const remarks = [
+    ...(feed.definition === undefined ? [] : ["your own"]),
     ...(report === undefined ? [] : troubles(report)),
     ...(why === "licence" || feed.licence === NO_LICENCE ? ["no clear licence"] : []),
     ...(why === "non-commercial" || why === "noisy" ? [why] : []),
@@ -121,10 +111,11 @@ function troubles({ pending, error }: FeedReport): string[] {
 }
 
 function lineJson({ feed, on, report, needs, lacking }: FeedLine) {
-  const { id, sets, title, homepage, licence, attribution, cadenceHours, optIn } = feed;
+  const { id, sets, title, homepage, licence, attribution, cadenceHours, optIn, definition } = feed;
   return {
     id,
     on,
+    own: definition !== undefined,
     on_by_default: optIn === undefined,
     sets,
     title,
@@ -157,8 +148,8 @@ Examples:
   inkling feeds enable dshield --yes`,
     );
   addAction(command, context, ENABLE_SETTINGS, async ({ settings, flags }, id: string) => {
-    const feed = feedOf(id);
-    const line = linesOf(settings).find((one) => one.feed === feed)!; // a line for each feed of the table
+    const feed = feedOf(settings, id);
+    const line = linesOf(settings).find((one) => one.feed.id === id)!; // a line for each feed of the table
     requireCredentials(line, settings);
     if (!line.on) {
       for (const text of termsOf(feed)) context.terminal.err(`${text}\n`);
@@ -171,8 +162,6 @@ Examples:
     };
   });
 }
-
-const NEXT_ROUND = "A running server follows by itself; without one, `npx @inkling/cli data update` does.";
 
 /** @throws CliError when a setting that the publisher requires is missing, and no mirror has the file instead */
 function requireCredentials({ feed, lacking }: FeedLine, { mirror }: Settings): void {
@@ -209,7 +198,7 @@ function addDisable(feeds: Command, context: Context): void {
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling feeds disable dshield\n  inkling feeds disable ipsum-3");
   addAction(command, context, READ_SETTINGS, async ({ settings }, id: string) => {
-    const feed = feedOf(id);
+    const feed = feedOf(settings, id);
     const changed = isChosen(feed, choiceOf(settings.dataDir));
     if (changed) await save(settings, context.terminal, feed, false);
     return {
@@ -257,26 +246,12 @@ Examples:
   });
 }
 
-/** @throws CliError when there is no such feed, with the nearest that there is */
-export function feedOf(id: string): Feed {
-  const feed = FEEDS.find((one) => one.id === id);
-  if (feed !== undefined) return feed;
-  const ids = FEEDS.map((one) => one.id);
-  const near = nearest(id, ids);
-  const suggestion = near === undefined ? "" : `did you mean ${near}? `;
-  throw new CliError(
-    `there is no feed ${JSON.stringify(id.slice(0, 60))}`,
-    `${suggestion}\`npx @inkling/cli feeds list\` shows all of them`,
-    EXIT.usage,
-  );
-}
-
-async function save(settings: Settings, terminal: ErrorOutput, { id }: Feed, on: boolean): Promise<void> {
+async function save(settings: Settings, terminal: ErrorOutput, feed: Feed, on: boolean): Promise<void> {
   const { dataDir } = settings;
   ensureWritable(dataDir);
   warnOfNewDatabase(settings, terminal);
   const action = on ? "feed-enabled" : "feed-disabled";
-  await audited(settings, terminal, { action, subject: id, before: { on: !on }, after: { on } }, () =>
-    writeFeedChoice(dataDir, choose(choiceOf(dataDir), feedOf(id), on)),
+  await audited(settings, terminal, { action, subject: feed.id, before: { on: !on }, after: { on } }, () =>
+    writeFeedChoice(dataDir, choose(choiceOf(dataDir), feed, on)),
   );
 }

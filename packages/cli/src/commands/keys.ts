@@ -1,28 +1,23 @@
 // keys.ts: `inkling keys create | list | update | trace | revoke | rotate`.
 
 import type { Settings } from "@inkling/contract";
-import { formatPrefix } from "@inkling/engine";
 import {
-  dayOf,
   type IssuedKey,
   type Key,
   KeyInputError,
   keyJson,
-  keyState,
-  onlyInCopies,
   parseKeyChange,
   parseNewKey,
   SCOPES,
-  type Scope,
   type Store,
 } from "@inkling/server";
 import type { Command } from "commander";
 import { cliActor } from "../config/user.ts";
 import { addAction, type Context, type Flags, type Result } from "../runtime/command.ts";
 import { revokeKey } from "../runtime/keys.ts";
-import { ONLY_IN_COPIES, warnOfNewDatabase, withExistingStore, withStore } from "../runtime/store.ts";
+import { warnOfNewDatabase, withExistingStore, withStore } from "../runtime/store.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
-import { formatCount, table, warn } from "../terminal/terminal.ts";
+import { addKeyList } from "./key-list.ts";
 
 const SETTINGS = ["dataDir"] as const;
 const SHOWN_ONCE = "It is shown this once: only its hash is kept.";
@@ -31,7 +26,7 @@ const IN_FORCE = "A running server accepts it within a second.";
 export function addKeys(program: Command, context: Context): void {
   const keys = program.command("keys").description("make, list, update, trace, rotate and revoke API keys");
   addCreate(keys, context);
-  addList(keys, context);
+  addKeyList(keys, context);
   addUpdate(keys, context);
   addTrace(keys, context);
   addRevoke(keys, context);
@@ -116,97 +111,6 @@ export function expiryOf(value: unknown, now: number): unknown {
 /** Text that is no number stays text, so that the schema refuses it. */
 const numberOf = (value: unknown) =>
   typeof value === "string" && /^[0-9]+(\.[0-9]+)?$/.test(value) ? Number(value) : value;
-
-function addList(keys: Command, context: Context): void {
-  const command = keys
-    .command("list")
-    .description("list all keys and their lookups of today (UTC); never the keys themselves")
-    .option("--json", "print JSON")
-    .addHelpText("after", "\nExamples:\n  inkling keys list\n  inkling keys list --json");
-  addAction(command, context, SETTINGS, async ({ settings, flags }) => {
-    const now = Date.now();
-    const { copied, all } = await withExistingStore(settings, async (store) => {
-      const { tokens } = await onlyInCopies(store, settings.dataDir);
-      const known = new Map(tokens.map(({ key }) => [key.id, key]));
-      return { copied: known, all: await keysWithUsage(store, [...known.values()], now) };
-    });
-    if (copied.size > 0) warn(context.terminal, ONLY_IN_COPIES);
-    if (all.length === 0 && !flags.json) {
-      return context.terminal.err("There are no keys yet; `npx @inkling/cli keys create` makes one.\n");
-    }
-    const rows = all.map((entry) => listRow(entry, now));
-    return {
-      json: all.map(({ key, today, lastDay }) => ({
-        ...keyJson(key, now),
-        last_used_at: lastDay ?? null,
-        lookups_today: today,
-        origin: copied.has(key.id) ? "copy" : "database",
-      })),
-      text: table([LIST_HEAD, ...rows], [LIST_HEAD.indexOf("TODAY")]),
-    };
-  });
-}
-
-const LIST_HEAD = [
-  "ID",
-  "KEY",
-  "NAME",
-  "STATE",
-  "SCOPES",
-  "NETWORKS",
-  "RATE",
-  "TODAY",
-  "QUOTA",
-  "LAST USED",
-  "EXPIRES",
-];
-
-interface KeyUsage {
-  readonly key: Key;
-  readonly today: Readonly<Record<Scope, number>>;
-  /** UTC, as "2026-06-01". */
-  readonly lastDay: string | undefined;
-}
-
-function listRow({ key, today, lastDay }: KeyUsage, now: number): string[] {
-  return [
-    key.id,
-    key.hint,
-    key.name,
-    `${keyState(key, now)}${isTraced(key, now) ? ", traced" : ""}`,
-    key.scopes.join(","),
-    key.networks.map(formatPrefix).join(",") || "any",
-    rateOf(key),
-    formatCount(SCOPES.reduce((sum, lookup) => sum + today[lookup], 0)),
-    key.quota === undefined ? "none" : `${formatCount(key.quota)}/day`,
-    lastDay ?? "never",
-    key.expiresAt === undefined ? "never" : new Date(key.expiresAt).toISOString(),
-  ];
-}
-
-const isTraced = ({ tracedUntil = 0 }: Key, now: number) => tracedUntil > now;
-
-function rateOf({ rate }: Key): string {
-  if (rate === undefined) return "server's";
-  return rate === 0 ? "none" : `${formatCount(rate)}/s`;
-}
-
-/** All keys, each with its lookups of this UTC day. */
-async function keysWithUsage(store: Store, copied: readonly Key[], now: number): Promise<KeyUsage[]> {
-  const [keys, usage, lastDays] = await Promise.all([
-    store.listKeys(),
-    store.usage.readDay(dayOf(now)),
-    store.usage.readLastDays(),
-  ]);
-  return [...keys, ...copied].map((key) => {
-    const counts = usage.get(key.id);
-    const today = Object.fromEntries(SCOPES.map((scope) => [scope, counts?.[scope] ?? 0])) as Record<
-      Scope,
-      number
-    >;
-    return { key, today, lastDay: lastDays.get(key.id) };
-  });
-}
 
 /** What can be changed, by flag: the member of the admin API, the word that removes the setting, what it is then. */
 const CHANGES: Readonly<Record<string, readonly [member: string, word?: string, removed?: unknown]>> = {

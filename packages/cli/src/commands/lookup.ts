@@ -1,6 +1,7 @@
 // lookup.ts: `inkling lookup VALUE…`, or geolocate | reputation | email VALUE: the API's answers without a server.
 
 import { kindOf } from "@inkling/bulk/values";
+import { keysOf } from "@inkling/contract";
 import { INCLUDE, LOOKUPS, type Lookup, nearest } from "@inkling/engine";
 import type { Command } from "commander";
 import { answer, openAnswerData, Refused } from "../runtime/answer.ts";
@@ -129,10 +130,7 @@ Examples:
 
 /** What the flags add to the answer, as `include` of the API. */
 const includeOf = (flags: Readonly<Record<string, unknown>>): number =>
-  (Object.keys(INCLUDE) as (keyof typeof INCLUDE)[]).reduce(
-    (bits, name) => (flags[name] === true ? bits | INCLUDE[name] : bits),
-    0,
-  );
+  keysOf(INCLUDE).reduce((bits, name) => (flags[name] === true ? bits | INCLUDE[name] : bits), 0);
 
 /** The answer, or the API's problem document with its exit code. */
 function orDocument(answerNow: () => string, { ending }: Context): string {

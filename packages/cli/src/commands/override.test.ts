@@ -1,28 +1,19 @@
 // `inkling override …` and `inkling admin token rotate` as users meet them: two streams and an exit code.
 
-import { afterAll, beforeEach, expect, test } from "bun:test";
-import {
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir, userInfo } from "node:os";
+import { beforeEach, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import { isAdminToken } from "@inkling/server";
 import { smallRelease } from "../../../../test/release.ts";
+import { temporaryFolder } from "../../../../test/temporary-folder.ts";
 import { userName } from "../config/user.ts";
 import { runHere } from "../program.testing.ts";
 
-const temp = mkdtempSync(join(tmpdir(), "inkling-override-"));
-afterAll(() => rmSync(temp, { recursive: true, force: true }));
+const temp = temporaryFolder();
 let cwd: string;
 beforeEach(() => {
-  cwd = mkdtempSync(join(temp, "run-"));
+  cwd = temporaryFolder();
 });
 
 const inkling = (...args: string[]) => inklingWith({}, ...args);
@@ -81,7 +72,7 @@ test("export, then import elsewhere", async () => {
   const printed = JSON.parse((await inkling("override", "export", "-")).out);
   expect(existsSync(join(cwd, "-"))).toBe(false);
   expect(printed.overrides).toEqual(JSON.parse(readFileSync(file, "utf8")).overrides);
-  cwd = mkdtempSync(join(temp, "other-"));
+  cwd = temporaryFolder();
   const imported = await inkling("override", "import", file);
   expect(imported.out).toBe(`Imported ${file}: 2 added, 0 changed, 0 unchanged, 0 expired.\n`);
   expect((await inkling("override", "import", file)).out).toContain("0 added, 0 changed, 2 unchanged");

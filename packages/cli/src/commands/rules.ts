@@ -1,4 +1,4 @@
-// rules.ts: `inkling rules init | check | publish | list | show | diff | rollback`: what decides about visitors.
+// rules.ts: `inkling rules init | check | publish | list | show | diff | rollback`, and `replay` (replay.ts): what decides about visitors.
 //
 // The database is written directly, as `inkling override` does: no server needs to run, and those that do apply the new
 // ruleset within a second. The admin API does the same over HTTP (docs/decisions.md).
@@ -17,6 +17,7 @@ import { parsedRuleset, publishedRuleset, rulesetText } from "../runtime/ruleset
 import { warnOfNewDatabase, withExistingStore, withStore } from "../runtime/store.ts";
 import { CliError, EXIT, explainFileError } from "../terminal/errors.ts";
 import { formatAgo, printable, type Style, table } from "../terminal/terminal.ts";
+import { addReplay } from "./replay.ts";
 
 const SETTINGS = ["dataDir"] as const;
 const MAX_NOTE = 500;
@@ -34,6 +35,7 @@ export function addRules(program: Command, context: Context): void {
   addShow(rules, context);
   addDiff(rules, context);
   addRollback(rules, context);
+  addReplay(rules, context);
 }
 
 function addInit(rules: Command, context: Context): void {

@@ -50,9 +50,9 @@ async function serve(live: LiveSettings, context: Context): Promise<void> {
   probeListeners(settings);
   if (readOnly === undefined) forgetChannelReport(dataDir); // otherwise it is of those who put releases there
   const upkeep = loadOnce(async () => {
-    const { dataActions, keepSettingsFresh, Updates } = await import("../runtime/keep-fresh.ts");
+    const { dataActions, keepFresh, Updates } = await import("../runtime/keep-fresh.ts");
     const updates = new Updates();
-    return { updates, actions: dataActions(updates), keepSettingsFresh };
+    return { updates, actions: dataActions(updates, live), keepFresh };
   });
   const actions = async () => (await upkeep()).actions;
   await serveUntilStopped({ mode: "serve", live, actions }, context, async ({ hasRelease, log }) => {
@@ -65,9 +65,9 @@ async function serve(live: LiveSettings, context: Context): Promise<void> {
       log.info("data-folder-read-only", { reason: readOnly, effect });
       return;
     }
-    const { updates, keepSettingsFresh } = await upkeep();
+    const { updates, keepFresh } = await upkeep();
     const firstMs = hasRelease ? FIRST_UPDATE_MS * (1 + Math.random()) : 0;
-    await keepSettingsFresh(live, log, stopper.signal, { firstMs, updates });
+    await keepFresh(live, log, stopper.signal, { firstMs, updates });
   });
 }
 
@@ -75,7 +75,8 @@ async function serve(live: LiveSettings, context: Context): Promise<void> {
 async function serveChannel(live: LiveSettings, context: Context): Promise<void> {
   const { stopper, terminal, env } = context;
   const settings = live.current;
-  const { keepFollowing, openFollower, withChannel } = await import("../runtime/channel.ts");
+  const { openFollower, withChannel } = await import("../runtime/channel.ts");
+  const { keepFollowing } = await import("../runtime/follow-channel.ts");
   ensureWritable(settings.dataDir);
   let server: RunningServer | undefined;
   let download: Download | undefined;

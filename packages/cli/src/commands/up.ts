@@ -10,7 +10,7 @@ import { cliActor } from "../config/user.ts";
 import { banner } from "../runtime/banner.ts";
 import { build, mayFetch, mayFindNewer } from "../runtime/build.ts";
 import { addAction, type Context } from "../runtime/command.ts";
-import { dataActions, keepSettingsFresh, SHORTEST_PAUSE_MS, Updates } from "../runtime/keep-fresh.ts";
+import { dataActions, keepFresh, SHORTEST_PAUSE_MS, Updates } from "../runtime/keep-fresh.ts";
 import { countKeys, type KeysOf, makeFirstKeys, saveSecrets, secretLines } from "../runtime/keys.ts";
 import { LiveSettings } from "../runtime/live-settings.ts";
 import { probeListeners, serveUntilStopped } from "../runtime/run-server.ts";
@@ -67,7 +67,7 @@ async function up(live: LiveSettings, context: Context): Promise<void> {
   let served = false;
   try {
     const requests = new Updates();
-    const actions = async () => dataActions(requests);
+    const actions = async () => dataActions(requests, live);
     await serveUntilStopped({ mode: "up", live, actions }, context, async ({ log }) => {
       served = true;
       const { version } = context;
@@ -75,7 +75,7 @@ async function up(live: LiveSettings, context: Context): Promise<void> {
       const updating = updates && mayFindNewer(settings);
       terminal.out(banner({ settings, current, keys, keysFile, version, updates: updating, style }));
       const firstMs = updates ? 0 : SHORTEST_PAUSE_MS;
-      await keepSettingsFresh(live, log, stopper.signal, { firstMs, updates: requests });
+      await keepFresh(live, log, stopper.signal, { firstMs, updates: requests });
     });
   } finally {
     // They cannot be shown a second time.

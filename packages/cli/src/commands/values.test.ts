@@ -1,15 +1,14 @@
 // Values on the command line, over a small release: 81.2.69.0/24 is a proxy in City 1, disposable-1.com is listed.
 
-import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { smallRelease } from "../../../../test/release.ts";
+import { temporaryFolder } from "../../../../test/temporary-folder.ts";
 import { runHere } from "../program.testing.ts";
 
-const temp = mkdtempSync(join(tmpdir(), "inkling-values-"));
-afterAll(() => rmSync(temp, { recursive: true, force: true }));
+const temp = temporaryFolder();
 const dataDir = join(temp, "data");
 smallRelease(dataDir, 1);
 

@@ -25,7 +25,7 @@ const FIELDS = [VALUE, ...TABLES.flatMap((table) => MEMBERS[table].map(({ name }
 export const ATTRIBUTION = ["--attribution", "print the attributions of all sources, whole"] as const;
 
 /** The members that `--field` names, by name or by a pattern such as `network_*`. @throws CliError */
-export function readFields(text: string): readonly string[] {
+function readFields(text: string): readonly string[] {
   const found = text.split(",").map((given) => {
     const name = given.trim();
     return { name, fields: namesMatching(name, FIELDS) };

@@ -1,6 +1,7 @@
 // setting-types.ts: the types of settings: what a flag, a variable or a file may hold -> the value, or a problem.
 
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
+import { ownFeeds } from "@inkling/compiler/own-feed";
 import { LOG_LEVELS, type SettingType, type SettingValues } from "@inkling/contract";
 import { formatPrefix, parsePrefix, toAsciiDomain } from "@inkling/engine";
 import { parseChannel } from "@inkling/release-store";
@@ -91,6 +92,13 @@ const publisherKey = z
   .string("must be text")
   .regex(/^[!-~]{8,200}$/, "must be as the publisher gave it to you, 8 characters at least, without spaces");
 
+/** As an HTTP header may have them (RFC 9110 5.5), without characters that are not ASCII. */
+const secrets = z.record(
+  z.string().regex(/^[a-z0-9_]{1,60}$/, "must have names of lower-case letters, digits and _"),
+  z.string("must be text").regex(/^[!-~]([ -~]{0,4000}[!-~])?$/, "must be one line of ASCII text"),
+  "must be a table of names with their values",
+);
+
 /** Texts, or one text of them separated by commas. @param form what each must be */
 function listOf<T>(what: string, form: string, parse: (text: string) => T | undefined) {
   return z
@@ -149,6 +157,8 @@ const TYPES: { readonly [Name in keyof SettingValues]: TypeOf<SettingValues[Name
   domains: { schema: domains, placeholder: "domains" },
   "dns servers": { schema: dnsServers, placeholder: "addresses" },
   "log level": { schema: z.enum(LOG_LEVELS, "must be error, info or access"), placeholder: "level" },
+  feeds: { schema: ownFeeds, placeholder: "tables" },
+  secrets: { schema: secrets, placeholder: "table" },
 };
 
 export function typeOf(type: SettingType): TypeOf<unknown> {

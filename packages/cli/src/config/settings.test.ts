@@ -1,21 +1,21 @@
-import { afterAll, describe, expect, test } from "bun:test";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { flagName, SETTING_NAMES, settingRow, settingsOf, tomlKey, variableName } from "@inkling/contract";
 import { newKeyToken } from "@inkling/server";
 import { parse } from "smol-toml";
+import { temporaryFolder } from "../../../../test/temporary-folder.ts";
 import { SettingsError } from "../terminal/errors.ts";
 import { typeOf } from "./setting-types.ts";
-import { defaultWorkers, exampleFile, loadSettings, maskUrl, type SettingsInput, shown } from "./settings.ts";
+import { defaultWorkers, exampleFile, loadSettings, maskUrl, shown } from "./settings.ts";
+import type { SettingsInput } from "./sources.ts";
 
-const temp = mkdtempSync(join(tmpdir(), "inkling-settings-"));
-afterAll(() => rmSync(temp, { recursive: true, force: true }));
+const temp = temporaryFolder();
 
-let folders = 0;
 /** A folder with an inkling.toml, or an empty one. */
 function folder(toml?: string): string {
-  const path = mkdtempSync(join(temp, `${folders++}-`));
+  const path = temporaryFolder();
   if (toml !== undefined) writeFileSync(join(path, "inkling.toml"), toml);
   return path;
 }

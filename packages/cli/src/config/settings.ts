@@ -10,14 +10,16 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import {
   flagName,
+  type OwnFeed,
   SETTING_NAMES,
   type SettingName,
   type Settings,
   type SettingType,
   settingRow,
+  shownFeed,
   tomlKey,
   variableName,
 } from "@inkling/contract";
@@ -27,15 +29,20 @@ import { parse as parseToml, TomlError } from "smol-toml";
 import { z } from "zod";
 import { SettingsError } from "../terminal/errors.ts";
 import { type Environment, LAUNCHER_VARIABLE } from "./environment.ts";
+import { feedProblems, withAbsoluteFile } from "./feed-rows.ts";
 import { typeOf } from "./setting-types.ts";
+import {
+  CREDENTIALS_VARIABLE,
+  type Origin,
+  pickNamed,
+  type Raw,
+  readCredential,
+  type SettingsFile,
+  type SettingsInput,
+} from "./sources.ts";
 
 const DEFAULT_FILE = "inkling.toml";
 const FILE_VARIABLE = "INKLING_CONFIG";
-const CREDENTIALS_VARIABLE = "CREDENTIALS_DIRECTORY";
-/** `LoadCredential=inkling:FOLDER` puts this before each file's name. */
-const CREDENTIAL_PREFIX = "inkling_";
-/** Beside the settings file. */
-const CREDENTIALS_FOLDER = "credentials";
 /** Used by the project's tests; not settings. */
 const KNOWN_OTHERS = [FILE_VARIABLE, LAUNCHER_VARIABLE, "INKLING_VECTORS", "INKLING_TEST_FULL"];
 
@@ -55,8 +62,6 @@ const settingsSchema = z.object(
   ),
 ) as unknown as z.ZodType<Parsed>; // the types of rows and of their schemas are the same (setting-types.ts)
 
-export type Origin = "default" | "file" | "credential" | "environment" | "flag";
-
 export interface LoadedSettings {
   readonly settings: Settings;
   readonly origins: Readonly<Record<SettingName, Origin>>;
@@ -65,24 +70,6 @@ export interface LoadedSettings {
   /** Every file that holds something: the settings file and credentials. */
   readonly filled: ReadonlySet<string>;
   readonly warnings: readonly string[];
-}
-
-export interface SettingsInput {
-  /** From the command line, by setting name; `config` is the path of a settings file. */
-  readonly flags: Readonly<Partial<Record<SettingName | "config", unknown>>>;
-  /** What a command has in place of a row's default. */
-  readonly defaults?: Partial<Settings> | undefined;
-  readonly env: Environment;
-  /** Where relative paths of flags and variables start, and where inkling.toml is looked for. */
-  readonly cwd: string;
-}
-
-interface Raw {
-  readonly value: unknown;
-  readonly origin: Origin;
-  /** How a problem names it: `INKLING_PORT`, `--port`, `port in inkling.toml`. */
-  readonly label: string;
-  readonly base: string;
 }
 
 /**
@@ -99,10 +86,7 @@ export function loadSettings(input: SettingsInput): LoadedSettings {
   const parsed = settingsSchema.safeParse(
     Object.fromEntries(SETTING_NAMES.map((name) => [name, raw[name].value])),
   );
-  for (const issue of parsed.error?.issues ?? []) {
-    const name = issue.path[0] as SettingName;
-    problems.push(`${raw[name].label} ${issue.message}${shownValue(name, raw[name].value)}`);
-  }
+  problems.push(...problemsOf(parsed.error?.issues ?? [], raw, file));
   if (parsed.success) problems.push(...conflicts(parsed.data, raw, areCredentialsHidden(input.env)));
   if (!parsed.success || problems.length > 0) throw new SettingsError(problems);
   const origins = Object.fromEntries(SETTING_NAMES.map((name) => [name, raw[name].origin]));
@@ -113,6 +97,26 @@ export function loadSettings(input: SettingsInput): LoadedSettings {
     filled,
     warnings: unknownVariables(input.env),
   };
+}
+
+type Issues = readonly z.core.$ZodIssue[];
+
+function problemsOf(
+  issues: Issues,
+  raw: Record<SettingName, Raw>,
+  file: SettingsFile | undefined,
+): readonly string[] {
+  const ofFeeds = issues.filter(({ path }) => path[0] === "feed");
+  return [
+    ...issues.flatMap((issue) => {
+      const [name, key] = issue.path as [SettingName, string | undefined];
+      if (name === "feed") return [];
+      const { value, label } = raw[name];
+      const of = settingRow(name).named && key !== undefined ? `${label}: ${key}` : label;
+      return `${of} ${issue.message}${shownValue(name, value)}`;
+    }),
+    ...(ofFeeds.length > 0 && file !== undefined ? feedProblems(ofFeeds, raw.feed.value, file) : []),
+  ];
 }
 
 /** URLs that may hold a password. */
@@ -163,6 +167,7 @@ function settle(settings: Parsed, raw: Record<SettingName, Raw>): Settings {
 
 /** A relative path starts at the folder of what named it. */
 function absoluteValue(type: SettingType, value: unknown, base: string): unknown {
+  if (type === "feeds") return (value as readonly OwnFeed[]).map((feed) => withAbsoluteFile(feed, base));
   if (typeof value !== "string") return value;
   switch (type) {
     case "folder":
@@ -195,11 +200,6 @@ export function defaultWorkers(platform: string, cores: number): number {
   return platform === "linux" ? Math.max(1, Math.min(cores, MOST_WORKERS_BY_DEFAULT)) : 1;
 }
 
-interface SettingsFile {
-  readonly path: string;
-  readonly values: Readonly<Record<string, unknown>>;
-}
-
 function pickRaw(
   name: SettingName,
   input: SettingsInput,
@@ -207,13 +207,15 @@ function pickRaw(
   problems: string[],
   filled: Set<string>,
 ): Raw {
-  const flag = input.flags[name];
+  if (settingRow(name).named) return pickNamed(name, input, file, problems, filled);
+  const flag = settingRow(name).fileOnly ? undefined : input.flags[name];
   if (flag !== undefined) return { value: flag, origin: "flag", label: flagName(name), base: input.cwd };
-  const variable = input.env[variableName(name)];
+  const variable = settingRow(name).fileOnly ? undefined : input.env[variableName(name)];
   if (variable !== undefined && variable !== "") {
     return { value: variable, origin: "environment", label: variableName(name), base: input.cwd };
   }
-  const credential = settingRow(name).secret && readCredential(name, input.env, file, problems, filled);
+  const credential =
+    settingRow(name).secret && readCredential(tomlKey(name), input.env, file, problems, filled);
   if (credential) return credential;
   const inFile = file?.values[tomlKey(name)];
   if (file !== undefined && inFile !== undefined && inFile !== "") {
@@ -222,36 +224,6 @@ function pickRaw(
   }
   const value = input.defaults?.[name] ?? settingRow(name).default;
   return { value, origin: "default", label: variableName(name), base: input.cwd };
-}
-
-/** Trailing line breaks are what editors leave. */
-function readCredential(
-  name: SettingName,
-  env: Environment,
-  file: SettingsFile | undefined,
-  problems: string[],
-  filled: Set<string>,
-): Raw | undefined {
-  const given = env[CREDENTIALS_VARIABLE];
-  const folder = given || (file && join(dirname(file.path), CREDENTIALS_FOLDER));
-  if (folder === undefined) return undefined;
-  const path = join(folder, given ? CREDENTIAL_PREFIX + tomlKey(name) : tomlKey(name));
-  try {
-    const value = readFileSync(path, "utf8").replace(/[\r\n]+$/, "");
-    if (value.trim() === "") return undefined;
-    filled.add(path);
-    return { value, origin: "credential", label: path, base: folder };
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
-    // Without a right to the folder there is one problem, not one for each secret.
-    const problem =
-      code === "EACCES"
-        ? `${folder} and its files must be readable for this user; run commands as the service's user`
-        : `${path} cannot be read: ${message}`;
-    if (!problems.includes(problem)) problems.push(problem);
-    return undefined;
-  }
 }
 
 function readSettingsFile(
@@ -263,8 +235,9 @@ function readSettingsFile(
   const path = resolve(input.cwd, named ?? DEFAULT_FILE);
   if (named === undefined && !existsSync(path)) return undefined;
   let values: Record<string, unknown>;
+  let text: string;
   try {
-    const text = readFileSync(path, "utf8");
+    text = readFileSync(path, "utf8");
     if (text.trim() !== "") filled.add(path);
     values = parseToml(text);
   } catch (error) {
@@ -279,14 +252,23 @@ function readSettingsFile(
   for (const key of Object.keys(values)) {
     if (!keys.includes(key)) problems.push(`${key} in ${path} is no setting${didYouMean(key, keys)}`);
   }
-  return { path, values };
+  return { path, text, values };
 }
 
 /** Misspelt variables would otherwise change nothing, silently. Others may own a prefix, so this only warns. */
 function unknownVariables(env: Environment): string[] {
-  const known = SETTING_NAMES.map(variableName);
+  const names = SETTING_NAMES.filter((name) => !settingRow(name).fileOnly);
+  const known = names.filter((name) => !settingRow(name).named).map(variableName);
+  const starts = names.filter((name) => settingRow(name).named).map((name) => `${variableName(name)}_`);
+  const isNamed = (variable: string) => starts.some((start) => variable.startsWith(start));
   return Object.keys(env)
-    .filter((name) => name.startsWith("INKLING_") && !known.includes(name) && !KNOWN_OTHERS.includes(name))
+    .filter(
+      (name) =>
+        name.startsWith("INKLING_") &&
+        !isNamed(name) &&
+        !known.includes(name) &&
+        !KNOWN_OTHERS.includes(name),
+    )
     .map((name) => `${name} is no setting${didYouMean(name, known)}`);
 }
 
@@ -319,19 +301,26 @@ export function shown(name: SettingName, settings: Settings): unknown {
   const { secret, type } = settingRow(name);
   if (type === "api key") return `${String(value).slice(0, "ink_live_".length)}***`;
   if (MASKED.includes(type)) return maskUrl(String(value));
+  if (settingRow(name).named) return Object.keys(value as object).map((key) => `${key}=***`);
   if (secret) return "***";
+  if (type === "feeds") return (value as readonly OwnFeed[]).map(shownFeed);
   return value;
 }
 
 /** A commented inkling.toml with every setting at its default. */
 export function exampleFile(): string {
   const entries = SETTING_NAMES.map((name) => {
-    const { help, default: standard = "", unset } = settingRow(name);
-    const value = JSON.stringify(standard);
-    return `# ${help}${unset === undefined ? "" : ` (default: ${unset})`}\n#   flag ${flagOrNone(name)}, variable ${variableName(name)}\n# ${tomlKey(name)} = ${value}\n`;
+    const { help, default: standard = "", unset, named, fileOnly } = settingRow(name);
+    const value = named ? "{}" : JSON.stringify(standard);
+    const otherwise = fileOnly ? "only here" : `flag ${flagOrNone(name)}, variable ${variableText(name)}`;
+    return `# ${help}${unset === undefined ? "" : ` (default: ${unset})`}\n#   ${otherwise}\n# ${tomlKey(name)} = ${value}\n`;
   });
   return `# inkling.toml: settings of Inkling. Flags and INKLING_* variables go before this file.\n# Lines that start with # show the defaults: remove the # to change one.\n\n${entries.join("\n")}`;
 }
+
+/** `INKLING_FEED_SECRET_NAME` of a setting that has a value for each name. */
+export const variableText = (name: SettingName) =>
+  settingRow(name).named ? `${variableName(name)}_NAME` : variableName(name);
 
 const flagOrNone = (name: SettingName) =>
   settingRow(name).secret ? "none (it is a secret)" : flagName(name);

@@ -17,6 +17,7 @@ import { AtomicFile } from "@inkling/release-store";
 import { DUMPED, type DumpedRow, type DumpedRows, fits, type Store } from "@inkling/server";
 import { z } from "zod";
 import { CliError, explainFileError, explainTargetError } from "../terminal/errors.ts";
+import { linesIn } from "./lines.ts";
 
 const FORMAT = "inkling-backup";
 const VERSION = 1;
@@ -25,7 +26,6 @@ const OWNER_ONLY = 0o600;
 const PART_BYTES = 1 << 20;
 /** A page of rows with the longest notes is far below. */
 const MAX_LINE = 1 << 26;
-const LF = 10;
 
 const header = z.object({
   format: z.literal(FORMAT),
@@ -154,8 +154,8 @@ export async function* readBackup(
   let result: Omit<Backup, "files"> | undefined;
   const rows: Record<string, number> = {};
   const lines = linesOf(path);
-  for await (const bytes of lines) {
-    const value = jsonOf(bytes);
+  for await (const line of lines) {
+    const value = jsonOf(line);
     if (first === undefined) first = await readHeader(path, value, lines);
     else {
       if (result !== undefined) throw damaged(path, "something follows its end");
@@ -175,7 +175,7 @@ export async function* readBackup(
         yield { table: some.table, rows: checkedRows(path, first.tables, some) };
       } else throw damaged(path, "a line of it is unknown");
     }
-    hash.update(bytes);
+    hash.update(`${line}\n`);
   }
   if (result === undefined) throw first === undefined ? foreign(path) : damaged(path, "it ends too early");
   return result;
@@ -185,7 +185,7 @@ export async function* readBackup(
 async function readHeader(
   path: string,
   value: unknown,
-  rest: AsyncGenerator<Buffer>,
+  rest: AsyncGenerator<string>,
 ): Promise<z.infer<typeof header>> {
   const { data } = header.safeParse(value);
   if (data === undefined) throw foreign(path);
@@ -215,28 +215,17 @@ function checkedRows(
   });
 }
 
-/** The lines of a gzip file, each with its line feed. */
-async function* linesOf(path: string): AsyncGenerator<Buffer> {
+/** The lines of a gzip file. */
+async function* linesOf(path: string): AsyncGenerator<string> {
   const source = createReadStream(path);
   const unpacked = createGunzip();
   source.on("error", (error) => unpacked.destroy(error));
   source.pipe(unpacked);
-  let held: Buffer[] = [];
-  let length = 0;
   try {
-    for await (const chunk of unpacked as AsyncIterable<Buffer>) {
-      let from = 0;
-      for (let at = chunk.indexOf(LF); at >= 0; at = chunk.indexOf(LF, from)) {
-        yield Buffer.concat([...held, chunk.subarray(from, at + 1)]);
-        held = [];
-        length = 0;
-        from = at + 1;
-      }
-      if (from < chunk.length) held.push(chunk.subarray(from));
-      length += chunk.length - from;
-      if (length > MAX_LINE) throw foreign(path);
+    for await (const lines of linesIn(unpacked, MAX_LINE)) {
+      if (lines.some((line) => line.length > MAX_LINE)) throw foreign(path);
+      yield* lines;
     }
-    if (length > 0) yield Buffer.concat(held);
   } catch (error) {
     if (error instanceof CliError) throw error;
     const { code = "" } = error as NodeJS.ErrnoException;
@@ -250,9 +239,9 @@ async function* linesOf(path: string): AsyncGenerator<Buffer> {
 /** No gzip file at all. */
 const isForeign = (error: unknown) => (error as Error).message.includes("incorrect header");
 
-function jsonOf(bytes: Buffer): unknown {
+function jsonOf(line: string): unknown {
   try {
-    return JSON.parse(bytes.toString());
+    return JSON.parse(line);
   } catch {
     return undefined;
   }

@@ -1,12 +1,12 @@
 // A build order follows from the settings; what a build process says becomes its result, or an error.
 
-import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BuildEvent } from "@inkling/compiler/events";
 import type { FeedReport } from "@inkling/engine";
 import { DATA_FOLDER, lockDataFolder } from "@inkling/release-store";
+import { temporaryFolder } from "../../../../test/temporary-folder.ts";
 import { loadSettings } from "../config/settings.ts";
 import type { CliError } from "../terminal/errors.ts";
 import {
@@ -118,8 +118,7 @@ describe("what could not be reached comes with what to do", () => {
   });
 });
 
-const temp = mkdtempSync(join(tmpdir(), "inkling-build-"));
-afterAll(() => rmSync(temp, { recursive: true, force: true }));
+const temp = temporaryFolder();
 
 const release = {
   format: 1,
@@ -264,7 +263,7 @@ describe("how a build ends", () => {
   });
 
   test("because another build is at work in the folder, as the compiler itself reports it", async () => {
-    const dataDir = mkdtempSync(join(temp, "busy-"));
+    const dataDir = temporaryFolder();
     const release = lockDataFolder(dataDir);
     const { signal } = new AbortController();
     const error = await errorOf(runBuild({ dataDir, fetch: false }, { signal, onEvent: () => {} }));

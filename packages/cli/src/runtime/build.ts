@@ -10,7 +10,6 @@ import { readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type BuildEvent, type BuildOrder, buildEvent, type Trouble } from "@inkling/compiler/events";
-import { CREDENTIALS } from "@inkling/compiler/feed";
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
 import type { Settings } from "@inkling/contract";
 import type { FeedReport } from "@inkling/engine";
@@ -21,6 +20,7 @@ import {
   findUsable,
   makeFolder,
   replaceJson,
+  within,
 } from "@inkling/release-store";
 import { processCommand } from "@inkling/release-store/program";
 import { buildEnvironment, processEnvironment } from "../config/environment.ts";
@@ -28,6 +28,8 @@ import { shown } from "../config/settings.ts";
 import { CliError, explainFileError, Stopped } from "../terminal/errors.ts";
 import { LiveLine, Progress } from "../terminal/progress.ts";
 import type { Terminal } from "../terminal/terminal.ts";
+import { credentialsOf } from "./feeds.ts";
+import { linesIn } from "./lines.ts";
 import { ensureWritable } from "./store.ts";
 
 export type BuildDone = BuildEvent & { type: "done" };
@@ -156,14 +158,7 @@ function died(
 }
 
 async function eachLine(stream: ReadableStream<Uint8Array>, use: (line: string) => void): Promise<void> {
-  const decoder = new TextDecoder();
-  let rest = "";
-  for await (const chunk of stream) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-    rest = lines.pop()!;
-    for (const line of lines) use(line);
-  }
-  if (rest !== "") use(rest);
+  for await (const lines of linesIn(stream)) lines.forEach(use);
 }
 
 /** What is kept of a build beyond its release; the release itself has only what its content follows from. */
@@ -219,24 +214,20 @@ const MIRROR_MS = 20_000;
  */
 export async function checkMirror(mirror: string | undefined): Promise<readonly string[]> {
   if (mirror === undefined || isMirrorUrl(mirror)) return [];
-  let timer: ReturnType<typeof setTimeout> | undefined;
   const silent = new CliError(
     `the mirror ${mirror} does not answer within ${MIRROR_MS / 1_000} s`,
     "is it on a network file system whose server is away?",
   );
-  const over = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(silent), MIRROR_MS);
-  });
   try {
-    const files = await Promise.race([readdir(mirror), over]);
+    const files = await within(MIRROR_MS, readdir(mirror), () => {
+      throw silent;
+    });
     if (files.length > 0) return files;
   } catch (error) {
     if (error === silent) throw error;
     const explained = explainFileError(error, `the mirror ${mirror}`);
     if (!(explained instanceof CliError)) throw explained;
     throw new CliError(explained.message, "INKLING_MIRROR must name a folder with one file per feed");
-  } finally {
-    clearTimeout(timer);
   }
   throw new CliError(
     `the mirror ${mirror} is empty`,
@@ -262,18 +253,9 @@ export function buildOrder(settings: Settings, options: BuildOptions): BuildOrde
     fetch,
     onlyDue,
     accept: [...accept],
+    ownFeeds: settings.feed,
     credentials: fetch ? credentialsOf(settings) : {},
   };
-}
-
-/** Those that are set, by the names that the feed table uses. */
-function credentialsOf(settings: Settings): Record<string, string> {
-  return Object.fromEntries(
-    CREDENTIALS.flatMap((name) => {
-      const value = settings[name];
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
 }
 
 /** Are publishers a source of feeds? */

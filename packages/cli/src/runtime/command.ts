@@ -22,8 +22,8 @@ export interface Context {
 /** Gives a command the flags of the settings it uses, and --config. */
 export function withSettings(command: Command, names: readonly SettingName[]): Command {
   for (const name of names) {
-    const { type, help, default: standard = "", unset, secret } = settingRow(name);
-    if (secret) continue;
+    const { type, help, default: standard = "", unset, secret, fileOnly } = settingRow(name);
+    if (secret || fileOnly) continue;
     const { placeholder } = typeOf(type);
     const value = placeholder === undefined ? "" : ` <${placeholder}>`;
     const option = new Option(`${flagName(name)}${value}`, help);
@@ -91,7 +91,9 @@ export function addAction<Args extends (string | undefined)[]>(
   withSettings(command, names).action(async (...given: unknown[]) => {
     const flags = given.at(-2) as Flags; // commander gives the arguments, the flags and the command
     const read = () => settingsFor(context, flags, names, defaults);
-    const result = await run({ ...read(), flags, read }, ...(given.slice(0, -2) as Args));
+    const loaded = read();
+    if (loaded.settings.feed.length > 0) (await import("./feeds.ts")).checkOwnFeeds(loaded);
+    const result = await run({ ...loaded, flags, read }, ...(given.slice(0, -2) as Args));
     if (result) printResult(context, flags, result);
   });
 }

@@ -7,7 +7,6 @@
 
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { FEEDS } from "@inkling/compiler/feeds";
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
 import type { Settings } from "@inkling/contract";
 import type { FeedReport } from "@inkling/engine";
@@ -31,6 +30,7 @@ import { explainFileError } from "../terminal/errors.ts";
 import { dataAge, overdueData } from "../terminal/release-tables.ts";
 import { formatAgo, formatBytes } from "../terminal/terminal.ts";
 import { checkMirror, mayFindNewer } from "./build.ts";
+import { allFeeds } from "./feeds.ts";
 import { whyReadOnly } from "./store.ts";
 
 export interface Checkup {
@@ -253,12 +253,11 @@ function age(release: NamedRelease, { now, settings }: Checkup): Finding {
   const found = [...(data === "" ? [] : [data]), `built ${formatAgo(milliseconds)}`].join("; ");
   if (pinnedName(settings.dataDir) !== undefined)
     return note(`${found}; it is pinned`, "`npx @inkling/cli data unpin` uses the newest release again");
-  const overdue = overdueData(feeds, staleHoursOf, now);
+  const staleHours = new Map(allFeeds(settings).map((feed) => [feed.id, feed.age.staleHours]));
+  const overdue = overdueData(feeds, (id) => staleHours.get(id), now);
   if (overdue.length > 0) return note(`${found}; older than it should be: ${overdue.join(", ")}`, UPDATE);
   return milliseconds > OLD_RELEASE_MS ? note(found, UPDATE) : ok(found);
 }
-
-const staleHoursOf = (feed: string) => FEEDS.find(({ id }) => id === feed)?.age.staleHours;
 
 function feeds(release: NamedRelease, { settings }: Checkup): Finding {
   const all = feedsOf(settings.dataDir, release);

@@ -5,6 +5,7 @@ import { decode, type Encoding } from "@inkling/bulk/decode";
 import { untilStopped } from "@inkling/bulk/errors";
 import { trimmed } from "@inkling/bulk/values";
 import { CliError, explainFileError } from "../terminal/errors.ts";
+import { linesIn } from "./lines.ts";
 
 /** As a file name: standard input or output. */
 export const STDIN_OR_OUT = "-";
@@ -107,18 +108,6 @@ const valueIn = (line: string) => (line.includes("@") ? trimmed(line) : line.tri
 /** The lines of a file or of standard input, without blank ones. @throws CliError, BulkError */
 export async function* linesOf(file: string, signal: AbortSignal): AsyncGenerator<string> {
   const { chunks } = await openInput(file, signal, (bytes) => bytes.length);
-  const decoder = new TextDecoder();
-  let held = "";
-  for await (const chunk of chunks) {
-    held += decoder.decode(chunk, { stream: true });
-    const lines = held.split("\n");
-    held = lines.pop()!;
-    if (held.length > MAX_LINE) {
-      lines.push(held);
-      held = "";
-    }
+  for await (const lines of linesIn(chunks, MAX_LINE))
     yield* lines.map(valueIn).filter((line) => line !== "");
-  }
-  const last = valueIn(held + decoder.decode());
-  if (last !== "") yield last;
 }

@@ -1,18 +1,10 @@
 // An hour's worth of cadence, and what goes wrong in it, in no time: the clock, chance and sleep are the test's.
 
-import { afterEach, beforeEach, describe, expect, jest, test } from "bun:test";
-import { getEventListeners } from "node:events";
+import { describe, expect, test } from "bun:test";
 import type { FeedReport } from "@inkling/engine";
 import { CliError } from "../terminal/errors.ts";
 import { BuildBusy, BuildInterrupted, type BuildResult } from "./build.ts";
-import {
-  keepFresh,
-  LONGEST_PAUSE_MS,
-  pauseMs,
-  SHORTEST_PAUSE_MS,
-  sleepUnlessAborted,
-  sleepUntil,
-} from "./keep-fresh.ts";
+import { FreshData, LONGEST_PAUSE_MS, pauseMs, SHORTEST_PAUSE_MS } from "./keep-fresh.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -54,26 +46,33 @@ interface Seen {
   readonly log: readonly (readonly [level: string, event: string, fields: Record<string, unknown>])[];
 }
 
+/** The clock of a test. */
+class Clock {
+  now = START;
+  /** Checks once a second for so long. */
+  async run(data: FreshData, ms: number): Promise<void> {
+    for (const end = this.now + ms; this.now < end; this.now += 1_000) await data.check();
+  }
+}
+
 /** Lives through `hours`, one step a build; the last step goes on for ever. */
 async function simulate(steps: readonly Step[], hours: number, firstMs = 0): Promise<Seen> {
-  const controller = new AbortController();
+  const clock = new Clock();
   const at: number[] = [];
   const log: [string, string, Record<string, unknown>][] = [];
-  const end = START + hours * HOUR;
-  let now = START;
   const keep =
     (level: string) =>
     (event: string, fields: Readonly<Record<string, unknown>> = {}) =>
       void log.push([level, event, fields]);
-  await keepFresh(
+  const data = new FreshData(
     {
       build: async () => {
-        at.push((now - START) / MINUTE);
+        at.push((clock.now - START) / MINUTE);
         const step = steps[Math.min(at.length, steps.length) - 1]!;
         if (step instanceof Error) throw step;
         const { dueIn, feeds = [], published = false, held } = step;
-        const nextDue = dueIn === undefined ? undefined : new Date(now + dueIn).toISOString();
-        now += 1_000; // a build takes its time
+        const nextDue = dueIn === undefined ? undefined : new Date(clock.now + dueIn).toISOString();
+        clock.now += 1_000; // a build takes its time
         const done = {
           published,
           name: "n",
@@ -87,17 +86,13 @@ async function simulate(steps: readonly Step[], hours: number, firstMs = 0): Pro
         };
         return { done, feeds, conflicts: [] } as unknown as BuildResult;
       },
-      now: () => now,
+      now: () => clock.now,
       chance: () => 0,
-      sleep: async (ms) => {
-        now += ms;
-        if (now >= end) controller.abort();
-      },
       log: { info: keep("info"), error: keep("error") },
     },
-    controller.signal,
     firstMs,
   );
+  await clock.run(data, hours * HOUR);
   return { at, log };
 }
 
@@ -219,78 +214,49 @@ test("publishers that cannot be reached are one short line, once", async () => {
   ]);
 });
 
-test("stopped while it builds, it ends without a log line", async () => {
-  expect(await simulate([new BuildInterrupted()], 1)).toEqual({ at: [0], log: [] });
+test("a build that a stop interrupts leaves no log line", async () => {
+  expect((await simulate([new BuildInterrupted()], 0.1)).log).toEqual([]);
 });
 
-describe("a sleep", () => {
-  beforeEach(() => void jest.useFakeTimers());
-  afterEach(() => void jest.useRealTimers());
-
-  /** Timers and listeners that a sleep has set and not removed. */
-  const left = (signal: AbortSignal) => jest.getTimerCount() + getEventListeners(signal, "abort").length;
-
-  /** Ends `sleeping`, which has a timer and a listener, by `end`; neither is left. */
-  async function ends(sleeping: Promise<void>, signal: AbortSignal, end: () => void): Promise<void> {
-    expect(left(signal)).toBe(2);
-    end();
-    await sleeping;
-    expect(left(signal)).toBe(0);
+describe("a pause", () => {
+  /** Nothing is ever due, so that each pause is an hour. */
+  function setUp() {
+    const clock = new Clock();
+    const builds: number[] = [];
+    const asked = { is: false };
+    const data = new FreshData({
+      build: async () => {
+        builds.push(clock.now);
+        asked.is = false;
+        const done = { refused: [], unreached: [], missing: [] };
+        return { done, feeds: [], conflicts: [] } as unknown as BuildResult;
+      },
+      isAsked: () => asked.is,
+      now: () => clock.now,
+      chance: () => 0,
+      log: { info: () => {}, error: () => {} },
+    });
+    return { clock, builds, asked, data };
   }
 
-  test("ends when its time is over", async () => {
-    const { signal } = new AbortController();
-    await ends(sleepUnlessAborted(HOUR, signal), signal, () => jest.advanceTimersByTime(HOUR));
+  test("ends when a build is asked for", async () => {
+    const { clock, builds, asked, data } = setUp();
+    await clock.run(data, 10 * MINUTE);
+    asked.is = true;
+    await clock.run(data, 10 * MINUTE);
+    expect(builds).toEqual([START, START + 10 * MINUTE]);
   });
-  test("ends when it is aborted, and does not begin after that", async () => {
-    const controller = new AbortController();
-    const { signal } = controller;
-    await ends(sleepUnlessAborted(HOUR, signal), signal, () => controller.abort());
-    await sleepUnlessAborted(HOUR, signal);
-    expect(left(signal)).toBe(0);
-  });
-  test("that checks a condition ends when it is true", async () => {
-    const { signal } = new AbortController();
-    let checks = 0;
-    const sleeping = sleepUntil(() => ++checks === 3, MINUTE, HOUR, signal);
-    for (const want of [2, 3]) {
-      jest.advanceTimersByTime(MINUTE);
-      await Promise.resolve();
-      expect(checks).toBe(want);
-    }
-    await sleeping;
-    expect(left(signal)).toBe(0);
-  });
-  test("that checks a condition ends when it has slept enough", async () => {
-    const { signal } = new AbortController();
-    const isTime = () => false;
-    await ends(sleepUntil(isTime, 2 * HOUR, HOUR, signal), signal, () => jest.advanceTimersByTime(HOUR));
-  });
-  test("that checks a condition counts hours in which the machine slept, and is not longer where the clock is set back", async () => {
-    const { signal } = new AbortController();
-    const began = Date.now();
-    for (const clock of [began + 2 * HOUR, began - 5 * HOUR]) {
-      jest.setSystemTime(began);
-      const sleeping = sleepUntil(() => false, MINUTE, HOUR, signal);
-      jest.setSystemTime(clock);
-      const minutes = clock > began ? 1 : 61;
-      for (let minute = 0; minute < minutes; minute++) {
-        expect(left(signal)).toBe(2);
-        jest.advanceTimersByTime(MINUTE);
-        await Promise.resolve();
-        await Promise.resolve();
-      }
-      await sleeping;
-      expect(left(signal)).toBe(0);
-    }
-  });
-  test("that checks a condition ends when it is aborted", async () => {
-    const controller = new AbortController();
-    const { signal } = controller;
-    await ends(
-      sleepUntil(() => false, HOUR, HOUR, signal),
-      signal,
-      () => controller.abort(),
-    );
+
+  test("counts hours in which the machine slept, and is not longer where the clock is set back", async () => {
+    const { clock, builds, data } = setUp();
+    await data.check();
+    clock.now += 2 * HOUR;
+    await data.check();
+    expect(builds.length).toBe(2);
+    clock.now -= 5 * HOUR;
+    await clock.run(data, HOUR);
+    expect(builds.length).toBe(2);
+    await data.check();
+    expect(builds.length).toBe(3);
   });
 });

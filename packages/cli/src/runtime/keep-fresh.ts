@@ -1,6 +1,6 @@
 // keep-fresh.ts: keeps the data fresh while Inkling serves: one small build after the other, at low priority.
 //
-// in   how to build, the clock, chance and sleep: an hour's worth of cadence is a fast test
+// in   how to build, the clock and chance: an hour's worth of cadence is a fast test
 // out  log events: data-update-done, feed-not-updated, feeds-not-reached, feed-updated-again, release-held,
 //      data-update-failed, data-update-busy
 // err  none: a build that fails is logged and tried again, and what is served goes on
@@ -11,8 +11,11 @@
 
 import { constants, setPriority } from "node:os";
 import { join } from "node:path";
-import { FEEDS } from "@inkling/compiler/feeds";
-import { DATA_FOLDER, fileStamp, messageOf } from "@inkling/release-store";
+import type { Feed } from "@inkling/compiler/feed";
+import { choose, type FeedChoice, isChosen, writeFeedChoice } from "@inkling/compiler/feed-choice";
+import { asksForAgreement, FEEDS } from "@inkling/compiler/feeds";
+import type { Settings } from "@inkling/contract";
+import { backoffMs, DATA_FOLDER, fileStamp, messageOf, RepeatedCheck } from "@inkling/release-store";
 import type { DataActions, FeedFacts, RunningServer, UpdateState } from "@inkling/server";
 import { CliError } from "../terminal/errors.ts";
 import {
@@ -25,15 +28,34 @@ import {
   runBuild,
   writeLastBuild,
 } from "./build.ts";
+import { allFeeds, choiceOf } from "./feeds.ts";
 import type { LiveSettings } from "./live-settings.ts";
 
-const FACTS: readonly FeedFacts[] = FEEDS.map(({ id, title, homepage, cadenceHours, age }) => ({
-  id,
-  title,
-  homepage,
-  cadence_hours: cadenceHours,
-  stale_hours: age.staleHours,
-}));
+/** The built-in ones only where the choice or the others cannot be read: the build says why. */
+function factsOf(settings: FeedSettings): readonly FeedFacts[] {
+  try {
+    return facts(allFeeds(settings), choiceOf(settings.dataDir));
+  } catch (error) {
+    if (error instanceof CliError) return facts(FEEDS, { enabled: [], disabled: [] });
+    throw error;
+  }
+}
+
+const facts = (feeds: readonly Feed[], choice: FeedChoice): readonly FeedFacts[] =>
+  feeds.map((feed) => ({
+    id: feed.id,
+    title: feed.title,
+    homepage: feed.homepage,
+    cadence_hours: feed.cadenceHours,
+    stale_hours: feed.age.staleHours,
+    sets: feed.sets,
+    licence: feed.licence,
+    on: isChosen(feed, choice),
+    own: feed.definition !== undefined,
+    needs_agreement: asksForAgreement(feed),
+  }));
+
+type FeedSettings = Pick<Settings, "feed" | "dataDir">;
 
 /** The state of building, and requests for it: between the admin API and what keeps the data fresh. */
 export class Updates {
@@ -87,9 +109,16 @@ export class Updates {
 
 const now = () => new Date().toISOString();
 
-export function dataActions(updates: Updates): DataActions {
+export function dataActions(updates: Updates, live: { readonly current: FeedSettings }): DataActions {
   return {
-    feeds: FACTS,
+    get feeds() {
+      return factsOf(live.current);
+    },
+    chooseFeed(id, on) {
+      const { dataDir } = live.current;
+      const feed = allFeeds(live.current).find((one) => one.id === id);
+      if (feed !== undefined) writeFeedChoice(dataDir, choose(choiceOf(dataDir), feed, on));
+    },
     update: () => updates.state,
     isRequested: () => updates.isUnderWay,
     updateNow: () => updates.request(),
@@ -99,22 +128,24 @@ export function dataActions(updates: Updates): DataActions {
 const MINUTE = 60_000;
 /** A feed that is due at once still waits this long: it spares publishers and this machine. */
 export const SHORTEST_PAUSE_MS = MINUTE;
-/** Looked at again at the latest: a mirror has no due times, and feeds grow stale while nothing is fetched. */
+/** Longest pause: a mirror has no due times, and feeds grow stale while nothing is fetched. */
 export const LONGEST_PAUSE_MS = 60 * MINUTE;
+/** Whether a build is due is checked this often, in 3 to 8 µs. */
+const CHECK_MS = 2_000;
 /** Feeds that a line of the log names; how many more there are is a number. */
 const MOST_NAMED = 3;
 /** Share of a pause that chance decides: so that many servers do not call one publisher in the same second. */
 const JITTER = 0.1;
 
-export interface FreshEffects {
+interface FreshEffects {
   /** One build of what is due. @throws BuildBusy, BuildInterrupted, CliError */
   readonly build: () => Promise<BuildResult>;
+  /** Is a build wanted before its time? */
+  readonly isAsked?: () => boolean;
   /** Epoch ms. */
   readonly now: () => number;
   /** From 0 to 1. */
   readonly chance: () => number;
-  /** Resolves after so long, or at once when the signal is aborted; never rejects. */
-  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly log: Pick<RunningServer["log"], "info" | "error">;
 }
 
@@ -125,43 +156,66 @@ export interface FreshEffects {
  */
 export function pauseMs(now: number, nextDue: number | undefined, failures: number, chance: number): number {
   const spread = JITTER * chance;
-  const wanted = failures > 0 ? SHORTEST_PAUSE_MS * 2 ** (failures - 1) : (nextDue ?? Infinity) - now;
+  const wanted =
+    failures > 0
+      ? backoffMs(SHORTEST_PAUSE_MS, LONGEST_PAUSE_MS, failures - 1)
+      : (nextDue ?? Number.POSITIVE_INFINITY) - now;
   const most = LONGEST_PAUSE_MS * (1 - spread);
   return Math.round(Math.min(most, Math.max(SHORTEST_PAUSE_MS, wanted) * (1 + spread)));
 }
 
-/** Builds again and again until `signal` is aborted. @param firstMs pause before the first build */
-export async function keepFresh(effects: FreshEffects, signal: AbortSignal, firstMs = 0): Promise<void> {
-  const { now, chance, sleep, log } = effects;
-  const troubles = new Troubles(log);
-  let failures = 0;
-  let heldWhy: string | undefined;
-  if (firstMs > 0) await sleep(firstMs, signal);
-  while (!signal.aborted) {
-    let nextDue: number | undefined;
+export class FreshData {
+  private readonly effects: FreshEffects;
+  private readonly troubles: Troubles;
+  private failures = 0;
+  private heldWhy: string | undefined;
+  /** Of the present pause, by the wall clock: after hours in which the machine slept, the feeds are hours older. */
+  private endsAt: number;
+  private pauseMs: number;
+
+  /** @param firstMs pause before the first build */
+  constructor(effects: FreshEffects, firstMs = 0) {
+    this.effects = effects;
+    this.troubles = new Troubles(effects.log);
+    this.pauseMs = firstMs;
+    this.endsAt = effects.now() + firstMs;
+  }
+
+  /** Builds if it is time; never rejects. */
+  async check(): Promise<void> {
+    const { now, chance, isAsked } = this.effects;
+    this.endsAt = Math.min(this.endsAt, now() + this.pauseMs); // the clock may have been set back
+    if (now() < this.endsAt && isAsked?.() !== true) return;
+    const nextDue = await this.build();
+    this.pauseMs = pauseMs(now(), nextDue, this.failures, chance());
+    this.endsAt = now() + this.pauseMs;
+  }
+
+  /** @returns when the next feed is due, epoch ms; undefined if none is, or the build failed */
+  private async build(): Promise<number | undefined> {
+    const { build, log, now } = this.effects;
     try {
-      const { done, feeds } = await effects.build();
-      failures = 0;
-      nextDue = done.nextDue === undefined ? undefined : Date.parse(done.nextDue);
-      troubles.report(feeds, done.refused);
+      const { done, feeds } = await build();
+      this.failures = 0;
+      this.troubles.report(feeds, done.refused);
       const { published, name, seconds, held } = done;
-      if (held !== undefined && held.why !== heldWhy)
+      if (held !== undefined && held.why !== this.heldWhy)
         log.error("release-held", { reason: held.why, hint: HELD_HINT });
-      heldWhy = held?.why;
+      this.heldWhy = held?.why;
       const failed = failedFeeds(done).length;
       log.info("data-update-done", { published, name, seconds, failed, next_due: done.nextDue });
+      return done.nextDue === undefined ? undefined : Date.parse(done.nextDue);
     } catch (error) {
-      if (error instanceof BuildInterrupted) return;
+      if (error instanceof BuildInterrupted) return undefined;
       if (error instanceof BuildBusy) {
-        // `inkling data update`, or another server on the same folder, is doing the work: look again soon.
-        nextDue = now();
+        // `inkling data update`, or another server on the same folder, is doing the work.
         log.info("data-update-busy", { reason: error.message });
-      } else {
-        failures++;
-        logFailure(log, error, failures);
+        return now();
       }
+      this.failures++;
+      logFailure(log, error, this.failures);
+      return undefined;
     }
-    await sleep(pauseMs(now(), nextDue, failures, chance()), signal);
   }
 }
 
@@ -217,8 +271,8 @@ interface RoundOptions {
   readonly updates?: Updates;
 }
 
-/** {@link keepFresh} for these settings, in this process's time. */
-export function keepSettingsFresh(
+/** Builds again and again with these settings until `signal` is aborted. */
+export function keepFresh(
   live: Pick<LiveSettings, "current">,
   log: FreshEffects["log"],
   signal: AbortSignal,
@@ -227,9 +281,10 @@ export function keepSettingsFresh(
   const { dataDir } = live.current;
   const choice = join(dataDir, DATA_FOLDER.feedChoice);
   let built = fileStamp(choice);
-  const build = () => updates.run(buildOnce);
+  let ownFeeds = live.current.feed;
   const buildOnce = async (isWanted: boolean) => {
     built = fileStamp(choice);
+    ownFeeds = live.current.feed;
     const result = await runBuild(buildOrder(live.current, { fetch: true, onlyDue: !isWanted }), {
       signal,
       onStart: (pid) => setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL),
@@ -238,44 +293,16 @@ export function keepSettingsFresh(
     writeLastBuild(dataDir, result, new Date());
     return result;
   };
-  const sleep = (ms: number) =>
-    sleepUntil(() => updates.isRequested || fileStamp(choice) !== built, LOOK_MS, ms, signal);
-  return keepFresh({ build, now: Date.now, chance: Math.random, sleep, log }, signal, firstMs);
-}
-
-/** A feed that is turned on or off is a reason to build at once; to look for that costs 3 to 8 µs. */
-const LOOK_MS = 2_000;
-
-/**
- * Resolves after `ms`, as soon as `isTime` is true, checked every `lookMs`, or when `signal` is aborted.
- * Counts the wall clock: after hours in which the machine slept, the feeds are hours older. Where it is set back,
- * the wait is `ms` at most from there.
- */
-export async function sleepUntil(
-  isTime: () => boolean,
-  lookMs: number,
-  ms: number,
-  signal: AbortSignal,
-): Promise<void> {
-  let end = Number.POSITIVE_INFINITY;
-  while (!signal.aborted && !isTime()) {
-    const now = Date.now();
-    end = Math.min(end, now + ms);
-    if (now >= end) return;
-    await sleepUnlessAborted(Math.min(lookMs, end - now), signal);
-  }
-}
-
-/** Resolves after `ms`, or as soon as `signal` is aborted. */
-export function sleepUnlessAborted(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener("abort", end, { once: true });
-  });
+  const data = new FreshData(
+    {
+      build: () => updates.run(buildOnce),
+      // A feed was turned on or off, added or removed.
+      isAsked: () => updates.isRequested || fileStamp(choice) !== built || live.current.feed !== ownFeeds,
+      now: Date.now,
+      chance: Math.random,
+      log,
+    },
+    firstMs,
+  );
+  return new RepeatedCheck({ check: () => data.check(), waitMs: () => CHECK_MS }).runUntil(signal);
 }

@@ -29,7 +29,7 @@ import { withExistingStore } from "./store.ts";
 
 const OWNER_ONLY = 0o600;
 
-export interface FirstKeys {
+interface FirstKeys {
   readonly live: string;
   readonly sandbox: string;
 }

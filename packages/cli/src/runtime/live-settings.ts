@@ -26,7 +26,7 @@ const knownSettings = z.object({
 });
 type Known = z.output<typeof knownSettings>;
 /** The port of a server: several may share a data folder. */
-export type Role = number | "build";
+type Role = number | "build";
 
 const fileOf = ({ dataDir }: Settings, role: Role) => join(dataDir, DATA_FOLDER.knownSettings(String(role)));
 
@@ -45,7 +45,7 @@ const entryOf = (actor: string, before: object, after: object): HostEntry => ({
 });
 
 /** The entry for settings that a running server takes over. */
-export function settingsEntry(
+function settingsEntry(
   actor: string,
   names: readonly SettingName[],
   before: Settings,
@@ -73,7 +73,7 @@ export async function recordStart(
 }
 
 /** Notes the settings in force; those of a read-only data folder are not known to the next start. */
-export function noteSettings(settings: Settings, role: Role, log: Pick<RunningServer["log"], "error">): void {
+function noteSettings(settings: Settings, role: Role, log: Pick<RunningServer["log"], "error">): void {
   const path = fileOf(settings, role);
   const salt = randomBytes(16).toString("hex");
   const rows = SETTING_NAMES.map((name) => {
@@ -169,6 +169,7 @@ export class LiveSettings {
     { log, audited }: Pick<RunningServer, "log" | "audited">,
     apply: (settings: Settings) => Promise<void>,
   ): Promise<void> {
+    if (loaded.settings.feed.length > 0) (await import("./feeds.ts")).checkOwnFeeds(loaded);
     const wanted = loaded.settings;
     const differing = SETTING_NAMES.filter((name) => !Bun.deepEquals(wanted[name], this.current[name]));
     const changed = differing.filter(isReloadable);

@@ -1,5 +1,6 @@
 // rollout.ts: the share of servers that take a release of a channel: what each reports, and what a promotion makes of it.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Settings } from "@inkling/contract";
 import { readReports } from "@inkling/release-store";
 import {
@@ -17,7 +18,6 @@ import { CliError, EXIT } from "../terminal/errors.ts";
 import { LiveLine } from "../terminal/progress.ts";
 import { channelOf } from "./channel.ts";
 import type { Context } from "./command.ts";
-import { sleepUnlessAborted } from "./keep-fresh.ts";
 import { withExistingStore } from "./store.ts";
 
 /** @throws CliError */
@@ -95,7 +95,7 @@ async function watchRollout(
     const isDone = rollout.waiting.length === 0 && !isTooFew(rollout); // also where no server reports
     if (isDone || failures > 2 || left <= 0) return rollout;
     show(rollout, Math.ceil(left / 1_000));
-    await sleepUnlessAborted(Math.min(LOOK_MS, left), signal);
+    await sleep(Math.min(LOOK_MS, left), undefined, { signal }).catch(() => {}); // aborted: the next read ends it
   }
 }
 

@@ -2,6 +2,7 @@
 
 import type { Settings } from "@inkling/contract";
 import type { Mode } from "@inkling/engine";
+import { aborted } from "@inkling/release-store";
 import { FORM, programFile } from "@inkling/release-store/program";
 import { exitOnFault } from "@inkling/server/exit-on-fault";
 import { loadOnce } from "@inkling/server/load-once";
@@ -59,11 +60,6 @@ export async function serveUntilStopped(
     await running.stop();
   }
   await work;
-}
-
-async function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
 /**

@@ -122,7 +122,7 @@ async function withOpened<T>(settings: Settings, work: (store: Store) => Promise
 }
 
 /** The database that is in the data folder. */
-export const defaultDatabase = (settings: Settings) => `sqlite://${settings.dataDir}/${DATA_FOLDER.database}`;
+const defaultDatabase = (settings: Settings) => `sqlite://${settings.dataDir}/${DATA_FOLDER.database}`;
 
 /** Records what this user does, then does it. */
 export async function audited<T>(
@@ -190,7 +190,7 @@ export async function databaseState(store: Store, { dataDir }: Settings) {
   };
 }
 
-export type DatabaseState = Awaited<ReturnType<typeof databaseState>>;
+type DatabaseState = Awaited<ReturnType<typeof databaseState>>;
 
 /** What is wrong, a line each, with the command that helps; empty when nothing is. */
 export function databaseTroubles({

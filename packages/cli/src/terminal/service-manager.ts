@@ -24,7 +24,7 @@ export interface NotifyOptions {
   readonly watchdogUsec: number | undefined;
 }
 
-export interface ServiceManager {
+interface ServiceManager {
   /** From now on it is also told at half the watchdog's interval that this process is alive. */
   ready(): void;
   stopping(): void;

@@ -41,22 +41,28 @@ export type GuardKind =
   | "monitor"
   | "webhook-sender";
 
-/** What a network claim is about: a flag, a label that is no verdict, or a guard against flags. */
-export type NetworkSubject = Flag | "relay" | "hosting" | "anycast" | "guard";
+/** What a network claim is about: a flag, a label or a kind that is no verdict, or a guard against flags. */
+export type NetworkSubject = Flag | "relay" | "hosting" | "anycast" | "guard" | "kind";
+
+/** A {@link GuardKind} where the subject is "guard", a {@link NetworkKind} where it is "kind", and only there. */
+export type NetworkLabel = Label | GuardKind | NetworkKind;
 
 /**
  * What a domain claim is about; `free` and `relay` are allow-lists. `popular` only weighs against disposable lists, below
- * a `shared` domain anybody gets a name of their own.
+ * a `shared` domain anybody gets a name of their own. An entry that is `copied` is an old one, which lists took from each other.
  */
-export type DomainSubject = "disposable" | "free" | "relay" | "popular" | "shared";
+export type DomainSubject = "disposable" | "free" | "relay" | "popular" | "shared" | "copied";
 
 /** The networks of one feed under one label; a feed of several labels has several of these. */
 export interface NetworkClaims {
   readonly feed: string;
   readonly subject: NetworkSubject;
-  /** A {@link GuardKind} where the subject is "guard", and only there. */
-  readonly label: Label | GuardKind;
+  readonly label: NetworkLabel;
   readonly networks: readonly Prefix[];
+  /** Of an operator's own feed; the policy's tables have those of built-in ones. */
+  readonly weight?: number;
+  /** Who runs the networks, where the feed is that operator's. */
+  readonly operator?: string;
   /** Feeds that it takes entries from: an entry of both counts once. */
   readonly lineage?: readonly string[];
 }
@@ -67,6 +73,8 @@ export interface DomainClaims {
   readonly subject: DomainSubject;
   /** domain -> the service that runs it, "" when unknown */
   readonly domains: ReadonlyMap<string, string>;
+  /** Of an operator's own feed; domain-weights.ts has those of built-in ones. */
+  readonly weight?: number;
   /** Feeds that it takes entries from: an entry of both counts once. */
   readonly lineage?: readonly string[];
 }

@@ -119,6 +119,26 @@ export const DOMAIN_FEEDS: readonly Feed[] = [
     },
   },
   {
+    id: "ivolo-domains",
+    sets: "copied",
+    format: "domain-json",
+    title: "ivolo: the old collection that others build on; an entry of theirs that it has is a copy",
+    homepage: "https://github.com/ivolo/disposable-email-domains",
+    urls: fixed("https://raw.githubusercontent.com/ivolo/disposable-email-domains/master/index.json"),
+    licence: "MIT",
+    cadenceHours: WEEK,
+    age: AGE.allowList,
+    change: 0.3,
+    entries: { least: 40_000, most: 500_000 },
+    maxBytes: 16 * MIB,
+    seed: {
+      package: "disposable-email-domains",
+      files: ["index.json"],
+      format: "domain-json",
+      published: "2024-12-07", // when npm got version 1.0.62
+    },
+  },
+  {
     id: "free-mail",
     sets: "free",
     format: "domain-lines",

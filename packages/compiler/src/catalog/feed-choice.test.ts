@@ -1,13 +1,12 @@
-import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DATA_FOLDER } from "@inkling/release-store";
+import { temporaryFolder } from "../../../../test/temporary-folder.ts";
 import type { Feed } from "./feed.ts";
 import { choose, chosenFeeds, readFeedChoice, writeFeedChoice } from "./feed-choice.ts";
 
-const temp = mkdtempSync(join(tmpdir(), "inkling-choice-"));
-afterAll(() => rmSync(temp, { recursive: true, force: true }));
+const temp = temporaryFolder();
 
 const usual = { id: "usual" } as Feed;
 const optional = { id: "optional", optIn: { why: "key", terms: "none" } } as Feed;
@@ -50,6 +49,11 @@ describe("an unusable choice is an error, not the default", () => {
     ["not JSON", "{", /feeds\.json is not JSON$/],
     ["of another shape", '{"enabled":"x"}', /cannot be used: enabled/],
     ["with a member too many", '{"enabled":[],"enable":[]}', /cannot be used: .*"enable"/],
+    [
+      "with an added feed that lacks a member",
+      '{"added":[{"id":"x","form":"networks","claims":"vpn"}]}',
+      /cannot be used: feed "x": file or url is needed$/,
+    ],
     ["with a path for an id", '{"disabled":["../x"]}', /cannot be used: disabled 0 is no feed id$/],
   ])("%s", (_name, text, problem) => {
     writeFileSync(join(temp, DATA_FOLDER.feedChoice), text);

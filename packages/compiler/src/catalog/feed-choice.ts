@@ -1,6 +1,6 @@
-// feed-choice.ts: which feeds the operator turned on or off: <dataDir>/feeds.json.
+// feed-choice.ts: which feeds the operator turned on or off, and which were added on the command line: <dataDir>/feeds.json.
 //
-// in   {"enabled":["geolite2-city"],"disabled":["ipsum-3"]}, or no file: the feeds that are on by default
+// in   {"enabled":["geolite2-city"],"disabled":["ipsum-3"],"added":[…]}, or no file: the feeds that are on by default
 // out  the rows of the feed table to build from, in the table's order
 // err  FeedChoiceError naming the file: an unreadable choice is not the default
 // A feed in both lists is off. Unknown ids are kept: another version of Inkling may have these feeds.
@@ -10,15 +10,23 @@ import { join } from "node:path";
 import { DATA_FOLDER, replaceJson } from "@inkling/release-store";
 import { z } from "zod";
 import type { Feed } from "./feed.ts";
+import { ownFeedProblems, ownFeeds } from "./own-feed.ts";
 
 const ids = z.array(z.string().regex(/^[a-z0-9-]{1,64}$/, "is no feed id")).readonly();
 
-const feedChoice = z.strictObject({ enabled: ids.default([]), disabled: ids.default([]) });
+const feedChoice = z.strictObject({
+  enabled: ids.default([]),
+  disabled: ids.default([]),
+  /** As a [[feed]] of inkling.toml. */
+  added: ownFeeds.optional(),
+});
 export type FeedChoice = z.infer<typeof feedChoice>;
 
 export class FeedChoiceError extends Error {
   override readonly name = "FeedChoiceError";
 }
+
+const NO_CHOICE: FeedChoice = { enabled: [], disabled: [] };
 
 /** @throws FeedChoiceError when the file is there and cannot be used */
 export function readFeedChoice(dataDir: string): FeedChoice {
@@ -27,7 +35,7 @@ export function readFeedChoice(dataDir: string): FeedChoice {
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return { enabled: [], disabled: [] };
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return NO_CHOICE;
     throw new FeedChoiceError(`${path} cannot be read: ${(error as Error).message}`);
   }
   return parseFeedChoice(text, path);
@@ -43,6 +51,14 @@ export function parseFeedChoice(text: string, path: string): FeedChoice {
   }
   const parsed = feedChoice.safeParse(value);
   if (parsed.success) return parsed.data;
+  const [first, index] = parsed.error.issues[0]!.path;
+  if (first === "added" && index !== undefined) {
+    const issues = parsed.error.issues.flatMap((issue) =>
+      issue.path[0] === "added" ? { ...issue, path: issue.path.slice(1) } : [],
+    );
+    const [problem] = ownFeedProblems((value as { added: unknown }).added, new z.ZodError(issues));
+    throw new FeedChoiceError(`${path} cannot be used: ${problem!.text}`);
+  }
   const { path: place, message } = parsed.error.issues[0]!;
   throw new FeedChoiceError(`${path} cannot be used: ${[...place, message].join(" ")}`);
 }
@@ -52,12 +68,16 @@ export function writeFeedChoice(dataDir: string, choice: FeedChoice): void {
   const content = {
     enabled: [...new Set(choice.enabled)].sort(),
     disabled: [...new Set(choice.disabled)].sort(),
+    ...(choice.added !== undefined && choice.added.length > 0 && { added: choice.added }),
   };
   replaceJson(join(dataDir, DATA_FOLDER.feedChoice), content);
 }
 
 /** Is this feed used under this choice? */
-export function isChosen(feed: Pick<Feed, "id" | "optIn">, { enabled, disabled }: FeedChoice): boolean {
+export function isChosen(
+  feed: Pick<Feed, "id" | "optIn">,
+  { enabled, disabled }: Pick<FeedChoice, "enabled" | "disabled">,
+): boolean {
   if (disabled.includes(feed.id)) return false;
   return feed.optIn === undefined || enabled.includes(feed.id);
 }
@@ -73,5 +93,5 @@ export function choose(choice: FeedChoice, feed: Pick<Feed, "id" | "optIn">, on:
   const [enabled, disabled] = [without(choice.enabled), without(choice.disabled)];
   if (on && feed.optIn !== undefined) enabled.push(feed.id);
   if (!on && feed.optIn === undefined) disabled.push(feed.id);
-  return { enabled, disabled };
+  return { ...choice, enabled, disabled };
 }

@@ -1,6 +1,6 @@
 // feed.ts: what a row of the feed table holds.
 
-import type { DomainSubject, GuardKind, Label, NetworkKind, NetworkSubject } from "./claims.ts";
+import type { DomainSubject, NetworkKind, NetworkLabel, NetworkSubject } from "./claims.ts";
 
 /** What a feed contributes to. */
 export type Sets = NetworkSubject | DomainSubject | "geolocation" | "registered_country" | "network" | "kind";
@@ -8,6 +8,7 @@ export type Sets = NetworkSubject | DomainSubject | "geolocation" | "registered_
 /** Formats, each with its default file extension, which is also used in requests to a mirror's base URL. */
 export const EXTENSIONS = {
   "ip-lines": "txt", // an address or CIDR a line; "#" and ";" start comments
+  "network-lines": "txt", // an address, CIDR or range a line; "#" and ";" start comments
   "domain-lines": "txt", // a domain a line; "#" starts a comment
   "geofeed-csv": "csv", // RFC 8805: cidr,country,region,city,
   "spamhaus-json-lines": "json",
@@ -27,6 +28,8 @@ export const EXTENSIONS = {
   "misp-json": "json", // a warning list of networks
   "misp-domains": "json", // a warning list of domains
   "exit-networks": "csv", // ours: rows of network,operator,source
+  "json-networks": "json", // any document; a path names the networks
+  "json-domains": "json", // any document; a path names the domains
   "relay-domains": "csv", // ours: rows of domain,service,source
   "nro-delegated": "txt", // pipe-separated delegations
   "vpn-systems": "csv", // ours: rows of asn,operator,source
@@ -85,7 +88,7 @@ export const CREDENTIALS = [
   "ip2locationToken",
   "ipinfoToken",
 ] as const;
-export type CredentialName = (typeof CREDENTIALS)[number];
+type CredentialName = (typeof CREDENTIALS)[number];
 
 /** maxmindAccountId -> INKLING_MAXMIND_ACCOUNT_ID, where an operator sets it. */
 export const variableName = (setting: string): string =>
@@ -112,7 +115,9 @@ export interface Feed {
   /** Who runs what the feed lists, where it publishes that itself: a lower-case name, as in `network.operator`. */
   readonly operator?: string;
   /** Its claim about a network; feeds of networks only. */
-  readonly label?: Label | GuardKind;
+  readonly label?: NetworkLabel;
+  /** Of an operator's own feed: its weight, which the policy's tables have of built-in ones. */
+  readonly weight?: number;
   /** Of a feed of kinds: the kind of all its systems, where the form has none, and its weight (docs/policy.md). */
   readonly systems?: { readonly kind?: NetworkKind; readonly weight: number };
   readonly age: AgeLimits;
@@ -121,6 +126,8 @@ export interface Feed {
    * that held. A larger one waits until the operator accepts it. Infinity for a list that is new each time.
    */
   readonly change: number;
+  /** Entries that any copy may gain or lose. */
+  readonly freeChange?: number;
   /** Prefix length of the widest network that it can hold: anything wider is an error or an attack. */
   readonly widest?: { readonly v4: number; readonly v6: number };
   /** Downloads that the publisher allows per day and account; conditional requests count. */
@@ -143,11 +150,38 @@ export interface Feed {
   readonly supplement?: true;
   /** The licence requires that a copy older than `age.dropHours` is destroyed, not only ignored. */
   readonly destroyOld?: true;
+  /** A file on this machine, absolute: read with each build, whatever the mirror is. */
+  readonly file?: string;
+  /** Where a JSON document has the entries. */
+  readonly path?: string;
+  /** Credentials that the publisher of an operator's own feed requires. */
+  readonly credentials?: readonly string[];
+  /** May its publisher be requested without TLS? */
+  readonly allowHttp?: true;
+  /** Of an operator's own feed: a digest of what decides what is made of its file. */
+  readonly definition?: string;
   /** A file of ours in this package, relative to its root. */
   readonly own?: string;
   /** Of that file, where it is not the publisher's. */
   readonly ownFormat?: Format;
 }
+
+/** Formats that a copy of the feed may have. */
+export const formatsOf = ({
+  format,
+  otherFormats = {},
+  seed,
+  ownFormat,
+}: Feed): readonly (Format | undefined)[] => [
+  format,
+  ...Object.values(otherFormats),
+  seed?.format,
+  ownFormat,
+];
+
+/** Names of the credentials that its publisher requires. */
+export const requiredCredentials = ({ optIn, credentials }: Feed): readonly string[] =>
+  credentials ?? optIn?.credentials ?? [];
 
 /** A feed file that cannot be used; the message has the reason, for the operator. */
 export class FeedError extends Error {

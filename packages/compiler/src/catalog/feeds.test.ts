@@ -15,7 +15,7 @@ const FIXTURES = readdirSync(join(PACKAGE, "fixtures/feeds"));
 /** Their publishers have no lasting address for them. */
 const MIRROR_ONLY = ["microsoft-geofeed"];
 const NETWORK_SETS = new Set<string>([...REPUTATION_FLAGS, "guard", "hosting", "anycast"]);
-const DOMAIN_SETS = new Set(["disposable", "free", "popular", "shared"]);
+const DOMAIN_SETS = new Set(["disposable", "free", "popular", "shared", "copied"]);
 const rows = FEEDS.map((feed) => [feed.id, feed] as const);
 const seeded = rows.filter(([, feed]) => feed.seed !== undefined);
 const inAugust = new Date("2026-08-22T00:00:00Z");
@@ -102,6 +102,7 @@ const DATED_SEEDS = [
   ["disposable-email-domains-js", "1.26.0"],
   ["fakefilter", "0.1.1476"],
   ["disposable-domains", "2.0.1"],
+  ["disposable-email-domains", "1.0.62"],
 ] as const;
 test("every seed has a date, of the version that is installed", () => {
   const dated = new Map<string, string>(DATED_SEEDS);
@@ -117,6 +118,7 @@ const IN_SEED: Readonly<Record<string, number>> = {
   "disposable-email-domains": 8_883,
   fakefilter: 4_552,
   "tompec-domains": 133_604 - 12,
+  "ivolo-domains": 121_570 - 12,
 };
 test.each(Object.entries(IN_SEED))("the seed of %s can be read to the last domain", (id, entries) => {
   const feed = FEEDS.find((row) => row.id === id)!;

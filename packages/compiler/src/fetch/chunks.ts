@@ -15,7 +15,7 @@ export async function* limited(chunks: Chunks, maxBytes: number): AsyncGenerator
 }
 
 /** A stream whose first bytes have been read. */
-export interface Headed {
+interface Headed {
   /** As many as were wanted, or all there are. */
   readonly head: Uint8Array;
   /** The whole stream again. */

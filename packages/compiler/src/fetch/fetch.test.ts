@@ -1,11 +1,11 @@
 // download: what a publisher that serves well or badly leads to.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
+import { temporaryFolder } from "../../../../test/temporary-folder.ts";
 import { type Download, download } from "./fetch.ts";
 import {
   ETAG,
@@ -23,12 +23,11 @@ let folder: string;
 let into: string;
 beforeAll(async () => {
   publisher = await startPublisher();
-  folder = mkdtempSync(join(tmpdir(), "inkling-fetch-"));
+  folder = temporaryFolder();
   into = join(folder, "body");
 });
 afterAll(async () => {
   await publisher.stop();
-  rmSync(folder, { recursive: true });
 });
 beforeEach(() => rmSync(into, { force: true }));
 

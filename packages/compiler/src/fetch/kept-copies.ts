@@ -4,7 +4,7 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Feed, FeedError } from "../catalog/feed.ts";
+import { type Feed, FeedError, formatsOf } from "../catalog/feed.ts";
 import { type FeedCopy, loadStable, measure } from "./copy.ts";
 import { type FeedState, feedFolder, type KeptCopy, STATE } from "./feed-state.ts";
 
@@ -68,6 +68,9 @@ export class KeptCopies {
     if (this.state.damage !== undefined) return new FeedError(this.state.damage);
     const kept = this.state[which];
     if (kept === undefined) return undefined;
+    const formats = formatsOf(this.feed);
+    if (!formats.includes(kept.format))
+      return new FeedError(`the kept copy has the format ${kept.format}, the feed ${formats[0]} by now`);
     const path = join(this.folder, kept.file);
     if (!existsSync(path)) return new FeedError(`${path} is missing, which ${STATE} names`);
     const measured = measure([loadStable(path)]);

@@ -1,4 +1,5 @@
-// mirror.ts: the operator's mirror as a folder with one file per feed, named `<feed id>.<anything>`.
+// mirror.ts: files of this machine: the operator's mirror as a folder with one file per feed, named
+// `<feed id>.<anything>`, and the file of a feed of the operator's own.
 //
 // note a network file system may never answer, so nothing here waits for it synchronously, nor longer than FOLDER_MS. A
 //      call that hangs keeps its thread until the process ends
@@ -6,11 +7,12 @@
 import { closeSync, constants, openSync, rmSync, writeFileSync } from "node:fs";
 import { type FileHandle, open, readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { makeFolder, PRIVATE_FILE } from "@inkling/release-store";
+import { makeFolder, PRIVATE_FILE, within } from "@inkling/release-store";
 import { type Feed, FeedError, type Format } from "../catalog/feed.ts";
 import type { Chunks } from "./chunks.ts";
 import { type FeedCopy, loadStable, MAP_FROM, measure } from "./copy.ts";
 import { FETCH_TIMES, type FetchTimes, LateError } from "./fetch.ts";
+import type { KeptCopies } from "./kept-copies.ts";
 import { unpack } from "./unpack.ts";
 
 /** For one feed. The largest file (DB-IP's) has 134 MB: 2 MB/s are enough. */
@@ -22,73 +24,102 @@ interface Patience {
   readonly deadline?: number | undefined;
 }
 
-/**
- * As {@link readFile}, within a time.
- * @throws also FeedError when the folder does not answer, LateError at the deadline
- */
-export async function readFromFolder(
-  feed: Feed,
-  folder: string,
-  into: string,
-  known: (path: string) => FeedCopy | undefined = () => undefined,
-  { times = FETCH_TIMES, deadline = Number.POSITIVE_INFINITY }: Patience = {},
-): Promise<FeedCopy | undefined> {
-  const most = Math.min(FOLDER_MS, times.totalMs);
-  const left = deadline - performance.now();
-  const isLate = left < most;
-  const error = isLate
-    ? new LateError()
-    : new FeedError(`the mirror ${folder} does not answer within ${most} ms`);
-  const wait = Math.min(left, most);
-  if (wait <= 0) throw error;
-  const abort = new AbortController();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const over = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(error), wait);
-  });
-  try {
-    return await Promise.race([readFile(feed, folder, into, known, abort.signal), over]);
-  } finally {
-    clearTimeout(timer);
-    abort.abort();
-  }
-}
+/** Finds the kept copy of a file: it is not read again while the file is unchanged. */
+type Known = Pick<KeptCopies, "findFrom">;
+const NOTHING_KNOWN: Known = { findFrom: () => undefined };
 
 /**
  * The copy that a mirror folder has.
  * @param into where a large file is written, to be mapped, and removed again
- * @param known the kept copy of a file, if any: not read again while the file is unchanged
  * @returns undefined when it has none
- * @throws FeedError when it has several, or one that cannot be read or is too large; what node:fs throws when `into`
- *   cannot be written
+ * @throws FeedError when it has several, or one that cannot be read or is too large, or the folder does not answer;
+ *   LateError at the deadline; what node:fs throws when `into` cannot be written
  */
-async function readFile(
+export function readFromFolder(
   feed: Feed,
   folder: string,
   into: string,
-  known: (path: string) => FeedCopy | undefined,
-  signal: AbortSignal,
+  known: Known = NOTHING_KNOWN,
+  patience: Patience = {},
 ): Promise<FeedCopy | undefined> {
-  const name = await findFile(feed, folder);
-  if (name === undefined) return undefined;
-  const path = join(folder, name);
+  return inTime(`the mirror ${folder}`, patience, async (signal) => {
+    const name = await findFile(feed, folder);
+    if (name === undefined) return undefined;
+    const format = formatOf(feed, name);
+    return readFile(
+      { feed, path: join(folder, name), format, gone: "is a link to nothing" },
+      into,
+      known,
+      signal,
+    );
+  });
+}
+
+/** The copy that is the feed's own file. @throws as {@link readFromFolder} */
+export function readFromFile(
+  feed: Feed,
+  path: string,
+  into: string,
+  known: Known = NOTHING_KNOWN,
+  patience: Patience = {},
+): Promise<FeedCopy> {
+  return inTime(path, patience, (signal) =>
+    readFile({ feed, path, format: feed.format, gone: "does not exist" }, into, known, signal),
+  );
+}
+
+/** @param what may not answer, as a network file system */
+async function inTime<T>(
+  what: string,
+  { times = FETCH_TIMES, deadline = Number.POSITIVE_INFINITY }: Patience,
+  read: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const most = Math.min(FOLDER_MS, times.totalMs);
+  const left = deadline - performance.now();
+  const error = left < most ? new LateError() : new FeedError(`${what} does not answer within ${most} ms`);
+  const wait = Math.min(left, most);
+  if (wait <= 0) throw error;
+  const abort = new AbortController();
+  try {
+    return await within(wait, read(abort.signal), () => {
+      throw error;
+    });
+  } finally {
+    abort.abort();
+  }
+}
+
+interface LocalFile {
+  readonly feed: Feed;
+  readonly path: string;
+  readonly format: Format;
+  /** What is wrong where nothing is there. */
+  readonly gone: string;
+}
+
+async function readFile(
+  { feed, path, format, gone }: LocalFile,
+  into: string,
+  known: Known,
+  signal: AbortSignal,
+): Promise<FeedCopy> {
   // A pipe may never end, a device never answer: opening either must not wait.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error) => {
     const isGone = (error as NodeJS.ErrnoException).code === "ENOENT";
-    throw new FeedError(isGone ? `${path} is a link to nothing` : `${path}: ${(error as Error).message}`);
+    throw new FeedError(isGone ? `${path} ${gone}` : `${path}: ${(error as Error).message}`);
   });
   try {
     const stats = await file.stat();
     if (!stats.isFile()) throw new FeedError(`${path} is not a file`);
     const { ino, size, mtime, mtimeMs, ctimeMs } = stats;
     const etag = `${ino}-${size}-${mtimeMs}-${ctimeMs}`;
-    const kept = known(path);
+    const kept = known.findFrom(path);
     if (kept?.origin?.etag === etag) return { ...kept, source: "mirror", fetchedAt: mtime };
     // Not mapped in place: others write to a mirror, and a mapped file that shrinks kills the process.
     const bytes = await gather(withPath(path, unpack(chunksOf(file, signal), feed.maxBytes)), into);
     return {
       source: "mirror",
-      format: formatOf(feed, name),
+      format,
       licence: feed.licence,
       ...measure([{ path, bytes }]),
       fetchedAt: mtime,

@@ -1,10 +1,9 @@
 // Where copies come from, in which order, and what is kept of them.
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import {
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -13,9 +12,9 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
+import { temporaryFolder } from "../../../../test/temporary-folder.ts";
 import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { parseNetworks } from "../parse/index.ts";
@@ -39,14 +38,13 @@ beforeAll(async () => {
 });
 afterAll(() => publisher.stop());
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), "inkling-source-"));
+  root = temporaryFolder();
   dataDir = join(root, "data");
   mirror = join(root, "mirror");
   mkdirSync(mirror);
   mkdirSync(join(root, "seed-package"));
   writeFileSync(join(root, "seed-package/list.txt"), "198.51.100.1\n");
 });
-afterEach(() => rmSync(root, { recursive: true }));
 
 const feed = (more: Partial<Feed> = {}): Feed => ({
   id: "test-feed",

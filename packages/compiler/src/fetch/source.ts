@@ -3,7 +3,7 @@
 // in   a row of the feed table, its kept copies, the mirror (if any), whether publishers are requested
 // out  candidates, lazily, in order of preference; the first one that passes is used:
 //      0. the pending copy, when the operator accepts it; nothing is fetched then
-//      1. the mirror when one is set, else the publisher when allowed
+//      1. its file on this machine, else the mirror when one is set, else the publisher when allowed
 //      2. the candidate of a build that did not end
 //      3. the last good copy
 //      4. the seed in an npm package
@@ -15,13 +15,20 @@ import { dirname, join } from "node:path";
 import { makeFolder } from "@inkling/release-store";
 import { HAS_SEEDS } from "@inkling/release-store/program";
 import manifest from "../../package.json" with { type: "json" };
-import { type Credentials, EXTENSIONS, type Feed, FeedError, variableName } from "../catalog/feed.ts";
+import {
+  type Credentials,
+  EXTENSIONS,
+  type Feed,
+  FeedError,
+  requiredCredentials,
+  variableName,
+} from "../catalog/feed.ts";
 import { findDate } from "../parse/text.ts";
 import { type Candidate, isCopy, loadStable, measure, type NoCopy, type Source } from "./copy.ts";
 import { feedFolder } from "./feed-state.ts";
 import { AnswerError, download, FETCH_TIMES, type FetchTimes, LateError, UnreachedError } from "./fetch.ts";
 import type { KeptCopies } from "./kept-copies.ts";
-import { readFromFolder } from "./mirror.ts";
+import { readFromFile, readFromFolder } from "./mirror.ts";
 import { isMirrorUrl, splitMirrorUrl } from "./mirror-url.ts";
 import { readOwn, readSeed } from "./package-files.ts";
 
@@ -57,6 +64,10 @@ export async function* candidates(
 ): AsyncGenerator<Candidate> {
   const waiting = options.accept && (await attempt("last-good", () => kept.readPending()));
   if (waiting) yield isCopy(waiting) ? { ...waiting, accepted: true } : waiting;
+  else if (feed.file !== undefined)
+    yield await attempt("mirror", () =>
+      readFromFile(feed, feed.file!, downloadPath(feed, options), kept, options),
+    );
   else if (options.mirror !== undefined) yield* fromMirror(feed, options.mirror, options, kept);
   else if (options.fetch) yield* fromPublisher(feed, options, kept);
   const candidate = kept.find("candidate");
@@ -71,6 +82,7 @@ export async function* candidates(
 
 /** Whether a newer copy of this feed is requested over the network. */
 export function isRemote(feed: Feed, { mirror, fetch, now }: SourceOptions): boolean {
+  if (feed.file !== undefined) return false;
   if (mirror !== undefined) return isMirrorUrl(mirror);
   return fetch && feed.urls(now).length > 0;
 }
@@ -83,9 +95,7 @@ async function* fromMirror(
 ): AsyncGenerator<Candidate> {
   if (!isMirrorUrl(mirror)) {
     const into = downloadPath(feed, options);
-    const copy = await attempt("mirror", () =>
-      readFromFolder(feed, mirror, into, (path) => kept.findFrom(path), options),
-    );
+    const copy = await attempt("mirror", () => readFromFolder(feed, mirror, into, kept, options));
     if (copy !== undefined) yield copy;
     else if (feed.own === undefined)
       yield { source: "mirror", error: `the mirror ${mirror} has no file ${feed.id}.*`, absent: true };
@@ -139,7 +149,7 @@ export function lackingCredentials(
   { mirror, credentials = {} }: SourceOptions,
 ): readonly string[] {
   if (mirror !== undefined) return [];
-  return (feed.optIn?.credentials ?? []).filter((name) => !credentials[name]);
+  return requiredCredentials(feed).filter((name) => !credentials[name]);
 }
 
 interface Request {
@@ -170,7 +180,7 @@ async function fetchFrom(request: Request): Promise<Candidate> {
       times: options.times ?? FETCH_TIMES,
       deadline: options.deadline,
       redirects: source === "fetched" ? feed.redirects : undefined,
-      allowHttp: source === "mirror",
+      allowHttp: source === "mirror" || feed.allowHttp === true,
       validators: known?.origin,
     });
     if (validators === undefined) return { ...known!, source, fetchedAt: options.now }; // only a known copy is confirmed
@@ -206,10 +216,10 @@ function downloadPath(feed: Feed, { dataDir }: SourceOptions): string {
 }
 
 /** What to check when a publisher refuses the credentials. */
-function credentialsHint({ optIn }: Feed, error: FeedError): string {
+function credentialsHint(feed: Feed, error: FeedError): string {
   const refused = error instanceof AnswerError && (error.status === 401 || error.status === 403);
-  if (!refused || optIn?.credentials === undefined) return "";
-  return `: check ${optIn.credentials.map(variableName).join(" and ")}`;
+  const required = requiredCredentials(feed);
+  return refused && required.length > 0 ? `: check ${required.map(variableName).join(" and ")}` : "";
 }
 
 const isNotFound = (candidate: Candidate): boolean => !isCopy(candidate) && candidate.notFound === true;

@@ -4,6 +4,7 @@
 // out  a mask of what was filled in; entries of evidence for each mask
 // cost a comparison of members for each different answer; entries are made once for each mask (a few dozen)
 
+import { keysOf } from "@inkling/contract";
 import { SPAN_NONE, SPAN_OF_ANSWER } from "@inkling/engine";
 import type { Place, Subdivision } from "../place/place.ts";
 import type { EvidenceText } from "../policy/evidence.ts";
@@ -82,7 +83,7 @@ export function geoEntries(mask: number, origin: PlaceOrigin, registry: string |
     const what = origin.isAnycast ? ANYCAST : { label: "location" };
     entries.push({ feed: origin.feed, ...what, effect: "sets", span: SPAN_OF_ANSWER });
   }
-  for (const how of Object.keys(HOW) as (keyof typeof HOW)[]) {
+  for (const how of keysOf(HOW)) {
     const members = FILLED.flatMap(([member, by], i) =>
       by === how && (mask & (1 << i)) !== 0 ? member : [],
     );

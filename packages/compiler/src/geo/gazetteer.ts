@@ -22,7 +22,7 @@ export interface CityName {
   readonly city: string;
 }
 
-export interface Middle extends Coordinates {
+interface Middle extends Coordinates {
   readonly accuracyRadius: number;
 }
 

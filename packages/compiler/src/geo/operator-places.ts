@@ -34,7 +34,7 @@ export interface OperatorFeed {
   readonly stated: StatedPlaces | "anycast";
 }
 
-export interface OperatorPlace {
+interface OperatorPlace {
   /** As the operator states it. */
   readonly stated: Place;
   /** With what the database has of it. */

@@ -20,7 +20,7 @@ const MAX_METADATA_BYTES = 128 * 1024;
 /** 9999-12-31T23:59:59Z: later dates have no ISO form with a four-digit year. */
 const LAST_EPOCH = 253_402_300_799n;
 
-export interface MmdbMetadata {
+interface MmdbMetadata {
   readonly nodeCount: number;
   readonly recordSize: RecordSize;
   readonly ipVersion: 4 | 6;

@@ -22,7 +22,7 @@ const FREE_EXPANSION = 16 * 1024 * 1024;
  * @param at where it is, for {@link MmdbRecords.decode}
  * @returns the id to visit its networks with, -1 to leave them out
  */
-export type AddRecord = (record: unknown, at: number) => number;
+type AddRecord = (record: unknown, at: number) => number;
 
 interface Part {
   readonly db: Mmdb;

@@ -31,7 +31,7 @@ export interface Found {
   readonly bits: number;
 }
 
-export interface TreeShape {
+interface TreeShape {
   readonly nodeCount: number;
   readonly recordSize: RecordSize;
   readonly ipVersion: 4 | 6;

@@ -6,7 +6,9 @@
 //
 // A row `asn` is a system of which the source tells its kind, and decides alone; `unknown` there keeps names from
 // deciding. A row `word` is words of a name, next to each other, without accents, in lower case: "*" at an end
-// stands for the rest of the word. A mobile operator is an isp as well: `mobile` wins over `isp`.
+// stands for the rest of the word. A mobile operator is an isp as well: `mobile` wins over `isp`. A row that begins with
+// "*" gives way to one that does not: "Hanze University Network" is no isp, nor is
+// "Planet", of which a row says `unknown`.
 
 import { type KindClaims, NETWORK_KINDS, type NetworkKind } from "../catalog/claims.ts";
 import { FeedError } from "../catalog/feed.ts";
@@ -14,7 +16,7 @@ import type { NetworkWalk } from "../geo/place-list.ts";
 import type { AsnNetworks } from "../parse/asn.ts";
 import { dataTable, once } from "../place/data-table.ts";
 
-export interface KindRule {
+interface KindRule {
   readonly kind: NetworkKind;
   /** As in the table: `asn 16509`, `word universit*`. */
   readonly rule: string;
@@ -81,7 +83,7 @@ export function kindOf(asn: number, organization = "", rules: Rules = rulesOfFil
   const found = new Map<NetworkKind, KindRule>();
   const collect = (rows: readonly WordRule[] | undefined, at: number) => {
     for (const row of rows ?? [])
-      if (!found.has(row.kind) && fits(row.words, words, at)) found.set(row.kind, row);
+      if (isFirmer(row, found.get(row.kind)) && fits(row.words, words, at)) found.set(row.kind, row);
   };
   for (let at = 0; at < words.length; at++) {
     collect(rules.byWord.get(words[at]!), at);
@@ -89,10 +91,18 @@ export function kindOf(asn: number, organization = "", rules: Rules = rulesOfFil
     collect(rules.byWord.get("*"), at);
   }
   if (found.has("mobile")) found.delete("isp");
+  const open = [...found.values()].filter(isOpen);
+  if (open.length < found.size) for (const { kind } of open) found.delete(kind);
   if (found.size !== 1) return undefined;
   const { kind, rule } = found.values().next().value!;
-  return { kind, rule };
+  return kind === "unknown" ? undefined : { kind, rule };
 }
+
+/** Fits the end of a word, as "*net" does: many a name has it that is of another kind. */
+const isOpen = ({ rule }: KindRule) => rule.startsWith("word *");
+
+const isFirmer = (row: KindRule, found: KindRule | undefined) =>
+  found === undefined || (isOpen(found) && !isOpen(row));
 
 /** Of the rules about names, beside the weights of feeds; a row about one system decides alone. */
 export const NAME_WEIGHT = 2;

@@ -1,11 +1,12 @@
 // services.ts: what operators publish about their networks: which are relays, fronts of a CDN, crawlers and the like.
 //
 // in   claims of relay, guard and hosting feeds
-// out  a covering of each address space: 0, or the number of a list of what is published about the range
+// out  a covering of each address space: 0, or the number of a list of what is published about the range, by weight: an
+//      operator's own feeds of kinds come first
 // src  docs/api.md (services, shared)
 
 import { RangeColumns } from "@inkling/engine";
-import type { GuardKind, Label, NetworkClaims } from "../catalog/claims.ts";
+import type { NetworkClaims, NetworkKind, NetworkLabel } from "../catalog/claims.ts";
 import { span4, span6, word } from "../policy/reputation.ts";
 import { type Interval, sweep } from "../policy/sweep.ts";
 
@@ -14,11 +15,11 @@ interface ServiceRule {
   readonly service?: string;
   /** Many people at once come from one address of it. */
   readonly shared?: true;
-  readonly kind?: "hosting";
+  readonly kind?: NetworkKind;
 }
 
 /** By label of a claim; labels that are not here say nothing about whose network it is. */
-export const SERVICE_RULES: Readonly<Partial<Record<Label | GuardKind, ServiceRule>>> = {
+export const SERVICE_RULES: Readonly<Partial<Record<NetworkLabel, ServiceRule>>> = {
   relay: { service: "relay", shared: true },
   "public-resolver": { service: "resolver" },
   crawler: { service: "crawler" },
@@ -28,17 +29,24 @@ export const SERVICE_RULES: Readonly<Partial<Record<Label | GuardKind, ServiceRu
   monitor: { service: "monitor" },
   "webhook-sender": { service: "webhook_sender" },
   hosting: { kind: "hosting" },
+  isp: { kind: "isp" },
+  mobile: { kind: "mobile" },
+  education: { kind: "education" },
+  government: { kind: "government" },
+  business: { kind: "business" },
 };
 
 /** One feed's statement about a range. */
 export interface Published {
   readonly feed: string;
-  readonly label: Label | GuardKind;
+  readonly label: NetworkLabel;
+  /** Who runs the feed's networks. */
+  readonly operator: string | undefined;
   /** Of its network, the smallest around the range. */
   readonly bits: number;
 }
 
-export interface PublishedRanges {
+interface PublishedRanges {
   readonly v4: RangeColumns;
   readonly v6: RangeColumns;
   /** Value n is `lists[n - 1]`. */
@@ -52,7 +60,7 @@ interface Span<Key extends number | bigint> extends Interval<Key> {
 export function publishedRanges(claims: readonly NetworkClaims[]): PublishedRanges {
   const telling = claims
     .filter(({ label }) => SERVICE_RULES[label] !== undefined)
-    .sort((a, b) => (a.feed < b.feed ? -1 : a.feed > b.feed ? 1 : 0));
+    .sort((a, b) => (b.weight ?? 0) - (a.weight ?? 0) || (a.feed < b.feed ? -1 : a.feed > b.feed ? 1 : 0));
   const lists: (readonly Published[])[] = [];
   const numbers = new Map<string, number>();
   const listOf = (covers: readonly (readonly Span<number | bigint>[])[]): number => {
@@ -67,7 +75,9 @@ export function publishedRanges(claims: readonly NetworkClaims[]): PublishedRang
       number = lists.push(
         covers.flatMap((spans, i) => {
           const smallest = spans.at(-1);
-          return smallest ? [{ feed: telling[i]!.feed, label: telling[i]!.label, bits: smallest.bits }] : [];
+          if (smallest === undefined) return [];
+          const { feed, label, operator } = telling[i]!;
+          return [{ feed, label, operator, bits: smallest.bits }];
         }),
       );
       numbers.set(key, number);

@@ -2,11 +2,12 @@
 //
 // ip-range-csv     IP2Location's: "first","last" as whole numbers, then more fields; IPv6 and mapped IPv4 as well
 // dshield-block    DShield's: first TAB last TAB bits TAB attacks TAB name TAB country TAB email
+// network-lines    an address, a network or a range such as 192.0.2.1-192.0.2.9 a line; text after # or ; is ignored
 
 import { formatPrefix, IpAddress, type Prefix, parseIp } from "@inkling/engine";
 import { NetworkList } from "./network-list.ts";
 import { type EntryList, lineParser } from "./parser.ts";
-import { findDate } from "./text.ts";
+import { findDate, findStatedDate } from "./text.ts";
 
 /** Ranges of the samples have at most 2 networks; one with thousands is an error. */
 const MOST_NETWORKS = 64;
@@ -33,6 +34,25 @@ export const parseDshieldBlock = lineParser(NetworkList, () => (line, number, li
   addAll(list, number, bits === undefined ? null : networksBetween(parseIp(first), parseIp(last)));
   return undefined;
 });
+
+export const parseNetworkLines = lineParser(NetworkList, () => (line, number, list) => {
+  const at = line.search(/[#;]/);
+  const value = at < 0 ? line : line.slice(0, at).trimEnd();
+  if (value !== "") addNetworks(list, number, value);
+  return at < 0 ? undefined : findStatedDate(line.slice(at));
+});
+
+/** Adds an address, a network, or the networks of a range. */
+export function addNetworks(list: EntryList, number: number, text: string): void {
+  const dash = text.indexOf("-");
+  if (dash < 0) list.add(number, text);
+  else
+    addAll(
+      list,
+      number,
+      networksBetween(parseIp(text.slice(0, dash).trim()), parseIp(text.slice(dash + 1).trim())),
+    );
+}
 
 function addAll(list: EntryList, number: number, networks: readonly Prefix[] | null | undefined): void {
   if (!networks) list.tally.fail(number, "is not a range of addresses");

@@ -24,7 +24,7 @@ export const ANONYMOUS_FLAGS: ReadonlySet<string | undefined> = new Set(
   Object.values(LABEL_OF).map(flagOfLabel),
 );
 
-export interface AnonymousNetworks {
+interface AnonymousNetworks {
   readonly byLabel: ReadonlyMap<Label, readonly Prefix[]>;
   /** Networks that have any label. */
   readonly entries: number;

@@ -1,7 +1,7 @@
 // parse/index.ts: the parser of each format: bytes in, claims out; FeedError.
 
 import { FeedError, type Format } from "../catalog/feed.ts";
-import { parseDshieldBlock, parseIpRangeCsv } from "./address-ranges.ts";
+import { parseDshieldBlock, parseIpRangeCsv, parseNetworkLines } from "./address-ranges.ts";
 import { parseGeofeed, type StatedPlaces } from "./geofeed.ts";
 import {
   parseAbuseipdb,
@@ -10,6 +10,8 @@ import {
   parseFastlyJson,
   parseGithubMeta,
   parseGluetun,
+  parseJsonDomains,
+  parseJsonNetworks,
   parseMispDomains,
   parseMispJson,
   parseMonosans,
@@ -32,8 +34,13 @@ export { type Delegation, parseNroDelegated } from "./nro-delegated.ts";
 export type ParsedNetworks = ReturnType<typeof parseIpLines> & { readonly stated?: StatedPlaces };
 export type ParsedDomains = ReturnType<typeof parseDomainLines>;
 
-const NETWORK_PARSERS: { readonly [F in Format]?: (body: Uint8Array) => ParsedNetworks } = {
+/** @param path of the entries, where the format has one */
+type Parse<Parsed> = (body: Uint8Array, path: string) => Parsed;
+
+const NETWORK_PARSERS: { readonly [F in Format]?: Parse<ParsedNetworks> } = {
   "ip-lines": parseIpLines,
+  "network-lines": parseNetworkLines,
+  "json-networks": parseJsonNetworks,
   "geofeed-csv": parseGeofeed,
   "spamhaus-json-lines": parseSpamhaus,
   "onionoo-json": parseOnionoo,
@@ -50,8 +57,9 @@ const NETWORK_PARSERS: { readonly [F in Format]?: (body: Uint8Array) => ParsedNe
   "exit-networks": parseExitNetworks,
 };
 
-const DOMAIN_PARSERS: { readonly [F in Format]?: (body: Uint8Array) => ParsedDomains } = {
+const DOMAIN_PARSERS: { readonly [F in Format]?: Parse<ParsedDomains> } = {
   "domain-lines": parseDomainLines,
+  "json-domains": parseJsonDomains,
   "domain-json": parseDomainJson,
   "fakefilter-text": parseFakefilterText,
   "fakefilter-json": parseFakefilterJson,
@@ -65,15 +73,15 @@ export const isNetworkFormat = (format: Format): boolean => NETWORK_PARSERS[form
 export const isDomainFormat = (format: Format): boolean => DOMAIN_PARSERS[format] !== undefined;
 
 /** @throws FeedError when the body is invalid, or the format has no networks */
-export function parseNetworks(format: Format, body: Uint8Array): ParsedNetworks {
+export function parseNetworks(format: Format, body: Uint8Array, path = "$"): ParsedNetworks {
   const parse = NETWORK_PARSERS[format];
   if (parse === undefined) throw new FeedError(`${format} is no format of networks`);
-  return parse(body);
+  return parse(body, path);
 }
 
 /** @throws FeedError when the body is invalid, or the format has no domains */
-export function parseDomains(format: Format, body: Uint8Array): ParsedDomains {
+export function parseDomains(format: Format, body: Uint8Array, path = "$"): ParsedDomains {
   const parse = DOMAIN_PARSERS[format];
   if (parse === undefined) throw new FeedError(`${format} is no format of domains`);
-  return parse(body);
+  return parse(body, path);
 }

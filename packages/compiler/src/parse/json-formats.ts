@@ -5,10 +5,14 @@
 // note the dates in lists of crawlers and CDNs are not used: they state when the list last changed, which may be years ago
 
 import { z } from "zod";
+import { FeedError } from "../catalog/feed.ts";
+import { parseJsonPath, selectJson } from "../catalog/json-path.ts";
+import { addNetworks } from "./address-ranges.ts";
 import { DomainList } from "./domain-list.ts";
 import { toService } from "./line-formats.ts";
 import { NetworkList } from "./network-list.ts";
 import { type EntryList, jsonParser, newerOf, unixTime } from "./parser.ts";
+import type { Tally } from "./tally.ts";
 import { findDate } from "./text.ts";
 
 const texts = z.array(z.string());
@@ -66,6 +70,33 @@ export const parseMispJson = jsonParser(NetworkList, warningList, readWarningLis
 
 /** A warning list of MISP, of domains. */
 export const parseMispDomains = jsonParser(DomainList, warningList, readWarningList);
+
+/** Texts that the operator's path leads to. @throws FeedError where it leads to nothing */
+function selectTexts(
+  document: unknown,
+  path: string,
+  use: (text: string, number: number) => void,
+  tally: Tally,
+) {
+  const found = selectJson(document, parseJsonPath(path) ?? []);
+  if (found.length === 0) throw new FeedError(`has nothing at ${path}`);
+  for (const [index, value] of found.entries()) {
+    if (typeof value === "string") use(value.trim(), index + 1);
+    else tally.fail(index + 1, `is no text at ${path}`);
+  }
+  return undefined;
+}
+
+/** @param path as json-path.ts reads it */
+export const parseJsonNetworks = (body: Uint8Array, path: string) =>
+  jsonParser(NetworkList, z.unknown(), (file, list) =>
+    selectTexts(file, path, (text, number) => addNetworks(list, number, text), list.tally),
+  )(body);
+
+export const parseJsonDomains = (body: Uint8Array, path: string) =>
+  jsonParser(DomainList, z.unknown(), (file, list) =>
+    selectTexts(file, path, (text, number) => list.add(number, text), list.tally),
+  )(body);
 
 /** Working proxies: the address to connect to, and the exit address. */
 export const parseMonosans = jsonParser(

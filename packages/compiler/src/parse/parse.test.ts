@@ -254,6 +254,7 @@ describe("samples of each domain feed", () => {
       ["disposable-domains-mx.txt", "domain-lines", bucher],
       ["disposable-domains-mx.json", "domain-json", bucher],
       ["tompec-domains.json", "domain-json", { "another.example": "", "throwaway.example": "" }],
+      ["ivolo-domains.json", "domain-json", { "another.example": "", "old.example": "" }],
       ["wesbos-burner.txt", "domain-lines", { "burner.example": "", "throwaway.example": "" }],
       ["relay-mail.txt", "domain-lines", { "alias.example": "", "relay.example": "" }],
       [
@@ -485,9 +486,12 @@ describe("forms that lists come in", () => {
   });
 });
 
+/** Of operators' own feeds: no built-in feed has them. */
+const OWN_FORMATS: readonly Format[] = ["network-lines", "json-networks", "json-domains"];
+
 describe("files that are refused", () => {
   const all = FEEDS.filter((feed) => feed.format !== "mmdb").map((feed) => feed.format);
-  const formats = [...new Set<Format>([...all, "domain-json", "fakefilter-json"])];
+  const formats = [...new Set<Format>([...all, "domain-json", "fakefilter-json", ...OWN_FORMATS])];
   const parse = (format: Format, body: Uint8Array): unknown => {
     if (isNetworkFormat(format)) return parseNetworks(format, body);
     if (isDomainFormat(format)) return parseDomains(format, body);

@@ -14,7 +14,7 @@ import { readJson } from "./parser.ts";
 import { type Skips, Tally } from "./tally.ts";
 import { forEachLine, LONG, readText } from "./text.ts";
 
-export interface SystemKinds extends Skips {
+interface SystemKinds extends Skips {
   readonly kinds: ReadonlyMap<number, NetworkKind>;
 }
 

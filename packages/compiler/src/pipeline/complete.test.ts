@@ -1,11 +1,11 @@
 // What a release lacks: answers without data, answers of which a feed is missing, and feeds that brought no copy.
 
-import { afterEach, beforeEach, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { beforeEach, expect, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isReputationFlag } from "@inkling/contract";
 import { stateHeaders } from "@inkling/engine";
+import { temporaryFolder } from "../../../../test/temporary-folder.ts";
 import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { type Build, build } from "./build.ts";
@@ -32,10 +32,9 @@ const NOW = new Date(1_790_000_000_000);
 
 let root: string;
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), "inkling-complete-"));
+  root = temporaryFolder();
   mkdirSync(join(root, "mirror"));
 });
-afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 const buildWith = (feeds: readonly Feed[], lists: readonly string[]): Promise<Build> => {
   for (const id of lists) writeFileSync(join(root, "mirror", `${id}.txt`), LISTS[id]!);

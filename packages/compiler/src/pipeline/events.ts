@@ -8,6 +8,7 @@
 import { feedReport, heldRelease, release } from "@inkling/engine";
 import { z } from "zod";
 import type { Feed } from "../catalog/feed.ts";
+import { ownFeeds } from "../catalog/own-feed.ts";
 import type { FetchTimes } from "../fetch/fetch.ts";
 
 /** In `accept`: the release that waits. No feed has this id. */
@@ -23,6 +24,8 @@ export const buildRequest = z.object({
   onlyDue: z.boolean().default(false),
   /** Feeds of which a larger change than usual is accepted, this once; {@link ACCEPT_RELEASE} is the release that waits. */
   accept: z.array(z.string()).readonly().default([]),
+  /** The operator's own feeds of inkling.toml; the data folder has those that were added on the command line. */
+  ownFeeds: ownFeeds.optional(),
   /** Credentials of publishers with accounts, by the names in the feed table. */
   credentials: z.record(z.string(), z.string()).default({}),
 });

@@ -15,19 +15,19 @@ import { readFeedState } from "../fetch/feed-state.ts";
 import { KeptCopies } from "../fetch/kept-copies.ts";
 import { candidates } from "../fetch/source.ts";
 
-export interface Exported {
+interface Exported {
   readonly feed: string;
   readonly file: string;
   readonly bytes: number;
   readonly source: FeedCopy["source"];
 }
 
-export interface LeftOut {
+interface LeftOut {
   readonly feed: string;
   readonly why: string;
 }
 
-export interface MirrorExport {
+interface MirrorExport {
   readonly exported: readonly Exported[];
   readonly leftOut: readonly LeftOut[];
 }

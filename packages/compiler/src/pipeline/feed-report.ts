@@ -2,7 +2,9 @@
 //
 // note visible to every key: it contains no local path
 
+import { basename } from "node:path";
 import type { FeedReport } from "@inkling/engine";
+import { sha256Hex } from "@inkling/release-store";
 import type { Feed } from "../catalog/feed.ts";
 import type { FeedCopy } from "../fetch/copy.ts";
 import type { FeedState } from "../fetch/feed-state.ts";
@@ -22,17 +24,17 @@ export function reportOf(
   const { feed, source } = load;
   const problems = [
     ...heldProblems(load),
-    ...refusals.map((one): Problem => ({ text: problemText(one, load.options), unreached: one.unreached })),
+    ...refusals.map((one): Problem => ({ text: problemText(one, load), unreached: one.unreached })),
   ];
   const isCurrent = used?.copy.source === "last-good" && load.hold !== undefined && problems.length === 0;
   if (used?.age === "dropped") {
     const days = Math.round(feed.age.dropHours / 24);
-    const { source, publishedAt } = used.copy;
+    const { publishedAt } = used.copy;
     const age =
       publishedAt === undefined
         ? `is more than ${days} days old`
         : `was made on ${publishedAt.toISOString().slice(0, 10)}, more than ${days} days ago`;
-    const text = `${sourceWord(source)}: ${age}: its claims are dropped`;
+    const text = `${sourceWord(feed, used.copy)}: ${age}: its claims are dropped`;
     problems.push({ text });
   }
   const { at, failures = 0 } = attemptsAt(next, source.mirror) ?? {};
@@ -97,7 +99,7 @@ function describeUsed(feed: Feed, { copy, read, age }: Used, isCurrent: boolean)
     state: "loaded",
     entries: read.entries,
     ...(space && { space }),
-    sha256: copy.sha256,
+    sha256: feed.definition === undefined ? copy.sha256 : sha256Hex(`${feed.definition} ${copy.sha256}`),
     bytes: copy.bytes,
     ...(attribution && { attribution }),
     ...(skipped && { skipped }),
@@ -115,14 +117,18 @@ function heldProblems({ hold, state, source }: Load): Problem[] {
   ];
 }
 
-export function problemText({ source, error }: Refusal, options: Load["options"]): string {
-  return `${sourceWord(source)}: ${withoutFolders(error, options)}`;
+export function problemText(refusal: Refusal, { feed, options }: Pick<Load, "feed" | "options">): string {
+  return `${sourceWord(feed, refusal)}: ${withoutFolders(refusal.error, feed, options)}`;
 }
 
 /** Where the problem is: "fetched" would be wrong for an unreachable publisher. */
-const sourceWord = (source: FeedCopy["source"]) => (source === "fetched" ? "publisher" : source);
+function sourceWord({ file }: Feed, { source }: Pick<FeedCopy, "source">): string {
+  if (source === "mirror" && file !== undefined) return "file";
+  return source === "fetched" ? "publisher" : source;
+}
 
-function withoutFolders(text: string, { dataDir, mirror }: Load["options"]): string {
+function withoutFolders(found: string, { file }: Feed, { dataDir, mirror }: Load["options"]): string {
+  const text = file === undefined ? found : found.replaceAll(file, basename(file));
   const isFolder = mirror !== undefined && !isMirrorUrl(mirror);
   const inMirror = isFolder ? text.replaceAll(`${mirror}/`, "").replaceAll(` ${mirror} `, " ") : text;
   return inMirror.replaceAll(`${dataDir}/`, "").replace(/\S*\/node_modules\//g, "");

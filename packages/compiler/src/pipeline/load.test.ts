@@ -1,18 +1,9 @@
 // What a load stores, and what its report, visible to every key, contains.
 
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { beforeEach, describe, expect, test } from "bun:test";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { temporaryFolder } from "../../../../test/temporary-folder.ts";
 import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { readFeedState } from "../fetch/feed-state.ts";
@@ -31,10 +22,9 @@ const loadFeed: typeof loadOnly = async (...args) => {
 
 let root: string;
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), "inkling-load-"));
+  root = temporaryFolder();
   for (const part of ["data/feeds", "mirror"]) mkdirSync(join(root, part), { recursive: true });
 });
-afterEach(() => rmSync(root, { recursive: true }));
 
 const load = (mirror: string, more: Partial<LoadOptions> = {}) => {
   const options = { dataDir: join(root, "data"), mirror, fetch: false, onlyDue: false, chance: () => 0.5 };

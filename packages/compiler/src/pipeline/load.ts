@@ -11,6 +11,7 @@
 import type { FeedReport, Release } from "@inkling/engine";
 import type { Feed } from "../catalog/feed.ts";
 import { chosenFeeds, readFeedChoice } from "../catalog/feed-choice.ts";
+import { feedTable } from "../catalog/feed-table.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { type FeedCopy, isNew } from "../fetch/copy.ts";
 import {
@@ -97,7 +98,7 @@ function loadedFeed(load: Load, tried: Tried, next: FeedState): LoadedFeed {
       const error = `no segment can be made with it: ${why}`;
       const refusal: Refusal = { source: copy.source, error, copy };
       const refused = { sha256: copy.sha256, why: error, code: options.code ?? "" };
-      const failure = { error: problemText(refusal, options) };
+      const failure = { error: problemText(refusal, load) };
       const after = nextFeedState(load.state, { type: "refused", refused, failure }, load.source);
       const local = { ...options, fetch: false, mirror: undefined, accept: false };
       const kept = new KeptCopies(feed, options.dataDir, after);
@@ -109,7 +110,7 @@ function loadedFeed(load: Load, tried: Tried, next: FeedState): LoadedFeed {
 }
 
 /** Destroys expired copies of a feed that is turned off, where its licence requires that. */
-export function destroyExpired(feed: Feed, dataDir: string, now: Date): void {
+function destroyExpired(feed: Feed, dataDir: string, now: Date): void {
   if (feed.destroyOld !== true) return;
   const { copy, candidate, pending, ...rest } = readFeedState(feed, dataDir);
   const isExpired = ({ fetchedAt, publishedAt }: KeptCopy) => {
@@ -130,7 +131,7 @@ function outcomeOf(load: Load, { refusals, used }: Tried): Outcome {
   if (failures.length === 0) return { type: "not requested", destroy };
   const retryAfter = refusals.find((refusal) => refusal.retryAfter)?.retryAfter;
   const failure = {
-    error: failures.map((one) => problemText(one, load.options)).join("; "),
+    error: failures.map((one) => problemText(one, load)).join("; "),
     unreached: failures.every(({ unreached }) => unreached) ? failures[0]?.unreached : undefined,
     retryAfter,
   };
@@ -177,11 +178,13 @@ export async function loadFeeds(
   request: BuildRequest,
   trusted: Release | undefined,
   code: string,
-  { now, emit, chance, feeds = FEEDS, times }: BuildEffects,
+  { now, emit, chance, feeds: builtIn = FEEDS, times }: BuildEffects,
   deadline: number | undefined,
   arrived: readonly LoadedFeed[],
 ): Promise<LoadedFeed[]> {
-  const chosen = chosenFeeds(feeds, readFeedChoice(request.dataDir));
+  const choice = readFeedChoice(request.dataDir);
+  const feeds = feedTable([...(request.ownFeeds ?? []), ...(choice.added ?? [])], builtIn);
+  const chosen = chosenFeeds(feeds, choice);
   for (const feed of feeds) if (!chosen.includes(feed)) destroyExpired(feed, request.dataDir, now());
   const loaded = new Map(arrived.map((one) => [one.feed.id, one]));
   const waiting = chosen.filter(({ id }) => !loaded.has(id));

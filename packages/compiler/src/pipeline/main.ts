@@ -3,6 +3,7 @@
 import { existsSync, readFileSync, writeSync } from "node:fs";
 import { DataFolderLocked, messageOf } from "@inkling/release-store";
 import { FeedChoiceError } from "../catalog/feed-choice.ts";
+import { OwnFeedError } from "../catalog/feed-table.ts";
 import { build, NothingToServe } from "./build.ts";
 import { type BuildEvent, buildRequest } from "./events.ts";
 
@@ -43,6 +44,8 @@ const HINTS: Readonly<Record<string, string>> = {
 /** @returns undefined for an error that is a defect of ours */
 function hintFor(error: unknown): string | undefined {
   if (error instanceof DataFolderLocked) return "wait for it to end, then try again";
+  if (error instanceof OwnFeedError)
+    return "correct the [[feed]] in inkling.toml, or `npx @inkling/cli feeds remove ID`";
   if (error instanceof FeedChoiceError)
     return "correct it, or delete it: then the feeds of the default are on";
   if (error instanceof NothingToServe)

@@ -1,18 +1,9 @@
 // A publisher that misbehaves, case by case: the last good data goes on answering, the reason can be seen, and the next
 // good file is taken. The table of docs/feeds.md is this one.
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, mock, test } from "bun:test";
-import fs, {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { afterAll, beforeAll, beforeEach, describe, expect, mock, test } from "bun:test";
+import fs, { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import {
@@ -27,6 +18,7 @@ import {
   release,
 } from "@inkling/engine";
 import { DATA_FOLDER, readFeedsReport } from "@inkling/release-store";
+import { temporaryFolder } from "../../../../test/temporary-folder.ts";
 import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { readFeedState } from "../fetch/feed-state.ts";
@@ -50,9 +42,8 @@ beforeAll(async () => {
 });
 afterAll(() => script.stop());
 beforeEach(() => {
-  dataDir = mkdtempSync(join(tmpdir(), "inkling-misbehaving-"));
+  dataDir = temporaryFolder();
 });
-afterEach(() => rmSync(dataDir, { recursive: true }));
 
 const row = (id: string, more: Partial<Feed> = {}): Feed => {
   const { seed: _, ...own } = FEEDS.find((feed) => feed.id === id)!;
@@ -718,32 +709,28 @@ describe("between builds", () => {
   });
 
   test("failures and Retry-After of a mirror do not affect the publisher, nor the other way round", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "inkling-mirror-"));
-    try {
-      writeFileSync(join(folder, "free-mail.txt"), "");
-      await run(TOR, DAY_1, { mirror: folder });
-      expect(shown().error).toBe("mirror: the mirror has no file tor-bulk-exits.*");
-      // Without the mirror its publisher is requested at once, and responds with a Retry-After of an hour.
-      script.answer = (_, response) => void response.writeHead(429, { "retry-after": "3600" }).end();
-      await run(TOR, DAY_1 + 1, { onlyDue: true });
-      expect(shown().error).toMatch(/^publisher: \S+ answered 429/);
-      // Another mirror is requested all the same; its response does not end the publisher's Retry-After.
-      const mirror = `${script.base}/mirror`;
-      const requestsBefore = script.count;
-      script.answer = (_, response) => void response.writeHead(429, { "retry-after": "7200" }).end();
-      await run(TOR, DAY_1 + 2, { mirror, onlyDue: true });
-      expect(script.count).toBe(requestsBefore + 1);
-      expect(shown().error).toMatch(/^mirror: \S+ answered 429/);
-      script.answer = good(TOR_LIST, 1);
-      await run(TOR, DAY_1 + 3, {});
-      expect(script.count).toBe(requestsBefore + 1);
-      expect(shown().error).toMatch(/^on hold: .* ends at 2026-08-22T13:00.*; publisher: \S+ answered 429/);
-      await run(TOR, DAY_1 + HOUR + 1, {});
-      expect(shown()).toMatchObject({ state: "loaded", source: "fetched" });
-      expect(shown().error).toBeUndefined();
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, "free-mail.txt"), "");
+    await run(TOR, DAY_1, { mirror: folder });
+    expect(shown().error).toBe("mirror: the mirror has no file tor-bulk-exits.*");
+    // Without the mirror its publisher is requested at once, and responds with a Retry-After of an hour.
+    script.answer = (_, response) => void response.writeHead(429, { "retry-after": "3600" }).end();
+    await run(TOR, DAY_1 + 1, { onlyDue: true });
+    expect(shown().error).toMatch(/^publisher: \S+ answered 429/);
+    // Another mirror is requested all the same; its response does not end the publisher's Retry-After.
+    const mirror = `${script.base}/mirror`;
+    const requestsBefore = script.count;
+    script.answer = (_, response) => void response.writeHead(429, { "retry-after": "7200" }).end();
+    await run(TOR, DAY_1 + 2, { mirror, onlyDue: true });
+    expect(script.count).toBe(requestsBefore + 1);
+    expect(shown().error).toMatch(/^mirror: \S+ answered 429/);
+    script.answer = good(TOR_LIST, 1);
+    await run(TOR, DAY_1 + 3, {});
+    expect(script.count).toBe(requestsBefore + 1);
+    expect(shown().error).toMatch(/^on hold: .* ends at 2026-08-22T13:00.*; publisher: \S+ answered 429/);
+    await run(TOR, DAY_1 + HOUR + 1, {});
+    expect(shown()).toMatchObject({ state: "loaded", source: "fetched" });
+    expect(shown().error).toBeUndefined();
   });
 
   test("a day's budget survives restarts and holds for manual builds", async () => {
@@ -829,7 +816,7 @@ describe("between builds", () => {
 });
 
 test("a network of a VPN operator's system that is wider than any such is not flagged", async () => {
-  const mirror = mkdtempSync(join(dataDir, "mirror-"));
+  const mirror = temporaryFolder();
   const rows = ["5.0.0.0,5.3.255.255", "45.66.100.0,45.66.100.255"].map((range) => `${range},9009,Example\n`);
   writeFileSync(join(mirror, "asn.csv"), rows.join(""));
   writeFileSync(join(mirror, "vpn-systems.csv"), "asn,operator,source\n9009,Example,https://vpn.example/\n");

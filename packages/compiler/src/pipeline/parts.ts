@@ -2,6 +2,7 @@
 
 import { type Answer, FEED_SETS, type SegmentKind } from "@inkling/engine";
 import { ANONYMOUS_FLAGS } from "../parse/anonymous-ip.ts";
+import { isDomainFormat } from "../parse/index.ts";
 import { isAnycast } from "../policy/guards.ts";
 import type { LoadedFeed } from "./load.ts";
 
@@ -16,7 +17,7 @@ export function isLoaded({ report }: LoadedFeed): boolean {
 export function belongsTo(kind: SegmentKind, { feed }: LoadedFeed): boolean {
   const { deciding, other } = FEED_SETS[kind];
   if (kind === "geo" && (feed.format === "geofeed-csv" || isAnycast(feed.label))) return true;
-  if (feed.sets === "relay") return (kind === "email") === (feed.format !== "geofeed-csv") && kind !== "geo";
+  if (feed.sets === "relay") return (kind === "email") === isDomainFormat(feed.format) && kind !== "geo";
   return deciding.includes(feed.sets) || other.includes(feed.sets);
 }
 

@@ -96,7 +96,7 @@ export function nameWords(name: string): string[] {
 }
 
 /** What two spellings of one name have in common. */
-export interface NameKeys {
+interface NameKeys {
   /** All words. */
   readonly whole: string;
   /** Also without text in brackets or after a comma, and without words for the type. */

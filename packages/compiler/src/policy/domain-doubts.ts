@@ -68,8 +68,8 @@ function reservedEnding(registrable: string): string | undefined {
 
 function openEndings(claims: readonly DomainClaims[]): ReadonlySet<string> {
   const below = new Map<string, Set<string>>();
-  for (const { feed, subject, domains } of claims) {
-    if (subject !== "disposable" || weightOf(feed) === 1) continue;
+  for (const { feed, weight, subject, domains } of claims) {
+    if (subject !== "disposable" || weightOf(feed, weight) === 1) continue;
     for (const domain of domains.keys()) {
       const ending = reservedEnding(domain);
       if (ending === undefined) continue;

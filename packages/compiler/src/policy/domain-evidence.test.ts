@@ -182,7 +182,7 @@ describe("domainEvidence", () => {
     const claim = fc
       .tuple(
         feed,
-        fc.constantFrom<DomainSubject>("disposable", "free", "relay", "popular", "shared"),
+        fc.constantFrom<DomainSubject>("disposable", "free", "relay", "popular", "shared", "copied"),
         fc.array(name, { maxLength: 5 }),
       )
       .map(([id, subject, names]) =>
@@ -199,7 +199,7 @@ describe("domainEvidence", () => {
       fc.property(lists, (claims) => {
         const verdicts = judgeDomains(claims);
         const evidence = domainEvidence(claims, verdicts);
-        const entered = claims.filter(({ subject }) => subject !== "popular" && subject !== "shared");
+        const entered = claims.filter(({ subject }) => !["popular", "shared", "copied"].includes(subject));
         const listed = new Set(entered.flatMap(({ domains }) => [...domains.keys()]));
         expect(new Set(evidence.keys())).toEqual(listed);
         for (const [domain, entries] of evidence) {
@@ -210,7 +210,7 @@ describe("domainEvidence", () => {
           if (has("removes")) removed++;
         }
       }),
-      { numRuns: 3_000 },
+      { numRuns: 4_000 },
     );
     expect(disposable).toBeGreaterThan(1_000);
     expect(removed).toBeGreaterThan(1_000);

@@ -13,7 +13,7 @@ import { hasDisposableName, NAME_WEIGHT, weightOf } from "./domain-weights.ts";
 import { type DomainVerdicts, mayHaveMail, ownPath, sharedNames } from "./email.ts";
 import type { EvidenceText } from "./evidence.ts";
 
-export type DomainEvidence = ReadonlyMap<string, readonly EvidenceText[]>;
+type DomainEvidence = ReadonlyMap<string, readonly EvidenceText[]>;
 
 /** The feed of entries that are ours and on no list. */
 const OURS = "inkling";
@@ -105,10 +105,10 @@ function entriesOf(
   const isVote = isListed && (facts.doubts.length > 0 || listings.some((one) => subjectOf(one) === "free"));
   const isRelay = facts.relayBelow !== undefined || listings.some((one) => subjectOf(one) === "relay");
   const entries = listings.map((one): EvidenceText => {
-    const { feed } = claims[one.claim]!;
+    const { feed, weight: stated } = claims[one.claim]!;
     const subject = subjectOf(one);
     const entry = { feed, label: LABELS[subject], span: one.labels };
-    const weight = isVote && !isRelay && subject !== "relay" ? { weight: weightOf(feed) } : {};
+    const weight = isVote && !isRelay && subject !== "relay" ? { weight: weightOf(feed, stated) } : {};
     if (subject === "disposable" && facts.isUnconfirmed && !facts.disposable && whyVoid === undefined) {
       return { ...entry, label: "listed", effect: "label", why: WHY.unconfirmed };
     }

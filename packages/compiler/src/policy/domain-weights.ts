@@ -45,8 +45,9 @@ export const RESERVED_ENDING_WEIGHT = 1;
 /** Against, of a name one typing error from a large provider's: as much as a reviewed list, which holds such names, too. */
 export const TYPING_ERROR_WEIGHT = 2;
 
-export function weightOf(feed: string): number {
-  return WEIGHTS[feed] ?? 1;
+/** @param stated in the row of an operator's own feed */
+export function weightOf(feed: string, stated?: number): number {
+  return stated ?? WEIGHTS[feed] ?? 1;
 }
 
 /** For disposable, of a name with one of DISPOSABLE_WORDS. It never decides alone: only listed domains are voted on. */

@@ -27,6 +27,7 @@ const freeMail = (...domains: string[]) => claim("free-mail", "free", domains);
 const relay = (...domains: string[]) => claim("relay-domains", "relay", domains);
 const popular = (...domains: string[]) => claim("cloudflare-top-100k", "popular", domains);
 const shared = (...domains: string[]) => claim("shared-domains", "shared", domains);
+const copied = (...domains: string[]) => claim("ivolo-domains", "copied", domains);
 const COPIED = "disposable-domains-mx";
 const REVIEWED = "disposable-email-domains";
 
@@ -52,6 +53,27 @@ describe("judgeDomains", () => {
         "reviewed.com": ["reviewed.com"],
         "tempmail-x.com": ["tempmail-x.com"],
       },
+    },
+    {
+      name: "an old copy takes more than lists of two publishers, and more than the only list",
+      claims: [
+        listed("disposable-domains", "both.com", "old.com", "live.com", "tempmail-x.com", "x.old.com"),
+        listed(COPIED, "live.com"),
+        listed("tompec-domains", "both.com", "old.com"),
+        listed(REVIEWED, "reviewed.com"),
+        copied("old.com", "live.com", "tempmail-x.com", "reviewed.com", "on-no-list.com"),
+      ],
+      expected: {
+        "both.com": ["both.com"],
+        "live.com": ["live.com"],
+        "reviewed.com": ["reviewed.com"],
+        "tempmail-x.com": ["tempmail-x.com"],
+      },
+    },
+    {
+      name: "the only list decides about what is no old copy",
+      claims: [listed("tompec-domains", "new.com", "old.com"), copied("old.com")],
+      expected: { "new.com": ["new.com"] },
     },
     {
       name: "public suffixes never, the private section included; names below them as any other",
@@ -346,6 +368,7 @@ test("random claims: the verdicts are consistent", () => {
     ["relay-domains", "relay"],
     ["cloudflare-top-100k", "popular"],
     ["shared-domains", "shared"],
+    ["ivolo-domains", "copied"],
   ];
   const registrable = universe.filter((name) => walkUp(name).length === 1);
   const claims = fc.tuple(

@@ -1,6 +1,7 @@
 // email.ts: claims about mail domains -> the disposable ones, with their providers.
 //
-// in   claims of each loaded feed: disposable lists, two kinds of allow-list (free and relay), popular and shared domains
+// in   claims of each loaded feed: disposable lists, two kinds of allow-list (free and relay), popular and shared domains,
+//      and the old entries that lists copied from each other
 // out  disposable domain -> providers; and every domain that lists disagreed on
 // cost 76,000 domains of the default lists: 0.5 s; 140,000 of their seeds: 0.4 s
 //
@@ -11,8 +12,8 @@
 //   3 a relay, what is below it, and what is above it (flagging the parent would flag the relay): never
 //   4 below a disposable domain: disposable
 //   5 on no list of free mail, and nothing else against it (domain-doubts.ts): disposable where a list of its own
-//     observation has it, lists of two publishers have it, it had a live mail server, or its name says so; a collection is enough alone
-//     where no other is loaded that could confirm it
+//     observation has it, it had a live mail server, or its name says so. A name that is no old copy is also disposable where
+//     lists of two publishers have it, or one alone while no other is loaded that could confirm it
 //   6 otherwise a vote: weights (domain-weights.ts), a list and its copies once (lineage.ts); as many against as for: not
 //     disposable
 
@@ -65,7 +66,11 @@ export function judgeDomains(claims: readonly DomainClaims[]): DomainVerdicts {
   const doubted = new Map<string, readonly Doubt[]>();
   const undecided = new Set<string>();
   const byName = new Set<string>();
-  const needsConfirmation = isConfirmed(lists.filter(({ feed }) => weightOf(feed) < OWN_OBSERVATION));
+  const copied = claims.filter((claim) => claim.subject === "copied");
+  // A short list of the operator's own could not confirm what a collection has.
+  const mayConfirm = isConfirmed(
+    lists.filter(({ feed, weight }) => weight === undefined && weightOf(feed) < OWN_OBSERVATION),
+  );
   for (const domain of byDepth(listed)) {
     const cut = cutSuffix(domain);
     const up = walkUp(domain, cut);
@@ -83,7 +88,9 @@ export function judgeDomains(claims: readonly DomainClaims[]): DomainVerdicts {
       if (conflict.verdict === "not disposable") continue;
     }
     const isUndoubted = parent === undefined && !isFree && doubts.length === 0;
-    if (isUndoubted && needsConfirmation && !isConfirmed(lists.filter((claim) => names(claim, path)))) {
+    const isCopy = copied.some((claim) => names(claim, path));
+    const listing = () => lists.filter((claim) => names(claim, path));
+    if (isUndoubted && (isCopy || mayConfirm) && !isConfirmed(listing(), isCopy)) {
       if (hasDisposableName(path)) byName.add(domain);
       else {
         undecided.add(domain);
@@ -97,14 +104,17 @@ export function judgeDomains(claims: readonly DomainClaims[]): DomainVerdicts {
   return { disposable, conflicts, doubts: doubted, listed: undecided, byName };
 }
 
-/** Is one of these lists of its own observation, that of live mail servers included, or are they of two publishers? */
-function isConfirmed(lists: readonly DomainClaims[]): boolean {
+/**
+ * Is one of these lists of its own observation, that of live mail servers included, or are they of two publishers?
+ * @param isCopy an old entry, which a second publisher has only copied as well
+ */
+function isConfirmed(lists: readonly DomainClaims[], isCopy = false): boolean {
   const [first] = lists;
   return lists.some(
-    ({ feed }) =>
-      weightOf(feed) >= OWN_OBSERVATION ||
+    ({ feed, weight }) =>
+      weightOf(feed, weight) >= OWN_OBSERVATION ||
       LIVE_MAIL_SERVERS.has(feed) ||
-      publisherOf(feed) !== publisherOf(first!.feed),
+      (!isCopy && publisherOf(feed) !== publisherOf(first!.feed)),
   );
 }
 
@@ -178,8 +188,8 @@ function below(domain: string, parent: string): Conflict {
   return { domain, verdict: "disposable", reason: `below ${parent}, which is disposable` };
 }
 
-function weighted({ feed, lineage }: DomainClaims): WeightedList {
-  return { feed, lineage, weight: weightOf(feed) };
+function weighted({ feed, lineage, weight }: DomainClaims): WeightedList {
+  return { feed, lineage, weight: weightOf(feed, weight) };
 }
 
 function describeVotes(votes: readonly WeightedList[]): string {
@@ -194,7 +204,7 @@ function namesServices({ domains }: DomainClaims): boolean {
 }
 
 function heaviestFirst(a: DomainClaims, b: DomainClaims): number {
-  return weightOf(b.feed) - weightOf(a.feed) || (a.feed < b.feed ? -1 : 1);
+  return weightOf(b.feed, b.weight) - weightOf(a.feed, a.weight) || (a.feed < b.feed ? -1 : 1);
 }
 
 /** The service of a domain or its nearest listed parent; a service that is no domain name is no provider. */

@@ -4,12 +4,12 @@
 // An address has exactly the flags that its entries set and no entry removes.
 
 import type { Effect, Prefix, RangeColumns } from "@inkling/engine";
-import type { Flag, GuardKind, Label } from "../catalog/claims.ts";
+import type { Flag, NetworkLabel } from "../catalog/claims.ts";
 
 export interface EvidenceEntry {
   /** A feed's id; "special-use" for the registries' special-purpose networks. */
   readonly feed: string;
-  readonly label: Label | GuardKind | "special_use";
+  readonly label: NetworkLabel | "special_use";
   /** As the list has it; of several that hold the address the smallest. The /64 where a rule widened it. */
   readonly network: Prefix;
   /** "label": describes the address and changes no flag. */

@@ -1,5 +1,6 @@
 // flags.ts: the bits of a reputation verdict; REPUTATION_ANSWERS of the engine are in their order.
 
+import { recordOf } from "@inkling/contract";
 import { ADDRESS_FLAGS, bitsOf } from "@inkling/engine";
 import type { Flag } from "../catalog/claims.ts";
 
@@ -8,9 +9,7 @@ export const IS_PROXY = bitsOf(["is_proxy"]);
 export const IS_TOR_EXIT = bitsOf(["is_tor_exit"]);
 export const ALL_FLAGS = bitsOf(ADDRESS_FLAGS);
 
-export const FLAG_BITS = Object.fromEntries(ADDRESS_FLAGS.map((flag) => [flag, bitsOf([flag])])) as Readonly<
-  Record<Flag, number>
->;
+export const FLAG_BITS: Readonly<Record<Flag, number>> = recordOf(ADDRESS_FLAGS, (flag) => bitsOf([flag]));
 
 /** The flags whose bits are set, in the order of the answer. */
 export function flagsOf(bits: number): Flag[] {

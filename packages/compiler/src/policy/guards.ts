@@ -2,7 +2,7 @@
 //
 // catalog/guard-feeds.ts has the networks, docs/policy.md the reasons.
 
-import type { GuardKind, Label } from "../catalog/claims.ts";
+import type { GuardKind, NetworkLabel } from "../catalog/claims.ts";
 import { ALL_FLAGS, IS_ABUSER, IS_PROXY } from "./flags.ts";
 
 interface GuardRule {
@@ -34,7 +34,7 @@ export const GUARD_KINDS: Readonly<Record<GuardKind, GuardRule>> = {
 };
 
 /** Are the networks under this label anycast? A CDN operator's other networks are not. */
-export function isAnycast(label: Label | GuardKind | undefined): boolean {
+export function isAnycast(label: NetworkLabel | undefined): boolean {
   if (label === "anycast") return true;
   return label !== undefined && label in GUARD_KINDS && GUARD_KINDS[label as GuardKind].anycast === true;
 }

@@ -58,7 +58,7 @@ export const FLAG_BOUNDS: Readonly<Record<Flag, FlagBound>> = {
 export const QUORUM = 2;
 
 /** 2: sets a flag alone. 1: needs another list that does not copy it. */
-export type ListWeight = 1 | 2;
+type ListWeight = 1 | 2;
 
 const NOISY = new Set(FEEDS.filter(({ optIn }) => optIn?.why === "noisy").map(({ id }) => id));
 

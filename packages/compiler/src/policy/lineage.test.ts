@@ -33,6 +33,11 @@ describe("independentWeight", () => {
     expect(independentWeight(lists.toReversed())).toBe(weight);
   });
 
+  test("a hundred lists in pairs that copy each other: as quick as a few", () => {
+    const pairs = Array.from({ length: 50 }, (_, i) => [list(`a${i}`, 1), list(`b${i}`, 2, `a${i}`)]);
+    expect(independentWeight(pairs.flat())).toBe(100);
+  });
+
   test("matches a brute-force search; one more list never lowers the weight", () => {
     const names = ["a", "b", "c", "d", "e", "f"];
     const weighted = fc.record({

@@ -80,7 +80,7 @@ export const SPECIAL_USE_NETWORKS = SPECIAL_USE.map((row) => row.prefix);
  * @param yields for the networks of a guard that are wider than {@link EXACT_GUARD_BITS}?
  */
 export function sourceOf(
-  { feed, subject, label, lineage }: NetworkClaims,
+  { feed, subject, label, lineage, weight = weightOfList(feed) }: NetworkClaims,
   wide: boolean,
   yields = false,
 ): Source {
@@ -92,7 +92,7 @@ export function sourceOf(
   }
   const flag = flagOfLabel(label as Label);
   const adds = flag === undefined ? 0 : FLAG_BITS[flag];
-  return { ...source, ...LABELS[label as Label], adds, weight: weightOfList(feed), lineage };
+  return { ...source, ...LABELS[label as Label], adds, weight, lineage };
 }
 
 /**

@@ -48,7 +48,7 @@ function randomPlace(random: (below: number) => number): Place {
 
 class Copied implements PartSink {
   readonly parts: Uint8Array[] = [];
-  addPart(source: Uint8Array, start: number, end: number): void {
+  append(source: Uint8Array, start: number, end: number): void {
     this.parts.push(source.slice(start, end));
   }
 }

@@ -17,14 +17,14 @@ import { type AnswerSteps, GeoAnswers } from "./geo-answers.ts";
 import { rangeSections } from "./range-table.ts";
 import type { SectionData } from "./segment-writer.ts";
 
-export interface GeoTable {
+interface GeoTable {
   readonly sections: readonly SectionData[];
   /** Ranges that have an answer, by family, and distinct answers. */
   readonly ranges: { readonly v4: number; readonly v6: number };
   readonly answers: number;
 }
 
-export interface GeoSteps extends AnswerSteps {
+interface GeoSteps extends AnswerSteps {
   readonly progress: (done: number, total: number) => void;
 }
 

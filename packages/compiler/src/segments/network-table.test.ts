@@ -50,7 +50,7 @@ describe("facts", () => {
       "128.32.0.1",
       { ...NONE, asn: 25, organization: "University of California at Berkeley", kind: "education", bits: 16 },
     ],
-    ["8.8.8.8", { ...NONE, asn: 15169, organization: "Google LLC", bits: 24 }],
+    ["8.8.8.8", { ...NONE, asn: 15169, organization: "Google LLC", kind: "hosting", bits: 24 }],
     [
       "1.1.1.1",
       {

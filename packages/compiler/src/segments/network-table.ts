@@ -7,7 +7,6 @@
 
 import { cover, networksOf, overlay, type RangeColumns, SPAN_NONE, SPAN_OF_ANSWER } from "@inkling/engine";
 import type { KindClaims, NetworkClaims, NetworkKind } from "../catalog/claims.ts";
-import { FEEDS } from "../catalog/feeds.ts";
 import { OURS } from "../geo/evidence.ts";
 import { judgeKind, type KindVerdict } from "../network/kinds.ts";
 import { type Published, publishedRanges, SERVICE_RULES } from "../network/services.ts";
@@ -18,7 +17,7 @@ import { EvidenceWriter } from "./evidence-records.ts";
 import { rangeSections } from "./range-table.ts";
 import type { SectionData } from "./segment-writer.ts";
 
-export interface NetworkTable {
+interface NetworkTable {
   readonly sections: readonly SectionData[];
   readonly ranges: { readonly v4: number; readonly v6: number };
   readonly records: number;
@@ -58,14 +57,12 @@ export function networkTable(
   };
 }
 
-const OPERATORS = new Map(FEEDS.map(({ id, operator }) => [id, operator]));
-
 /** Of the smallest network around the range whose feed is its operator's own; undefined: none is. */
 function operatorOf(published: readonly Published[]): string | undefined {
   const nearest = published
     .toSorted((a, b) => b.bits - a.bits)
-    .find(({ feed }) => OPERATORS.get(feed) !== undefined);
-  return nearest && OPERATORS.get(nearest.feed);
+    .find(({ operator }) => operator !== undefined);
+  return nearest?.operator;
 }
 
 const NOTHING_KNOWN = { kind: "unknown", shared: false, services: [] };
@@ -150,7 +147,7 @@ class Facts {
           kind && "kind",
           shared && "shared",
           service && "services",
-          service && OPERATORS.get(one.feed) !== undefined && "operator",
+          service && one.operator !== undefined && "operator",
         ];
         return {
           feed: one.feed,

@@ -48,6 +48,7 @@ export function requireNewer(
 /** Formats of one entry a line that do not state how many there are. */
 const LINES: ReadonlySet<Format> = new Set([
   "ip-lines",
+  "network-lines",
   "domain-lines",
   "geofeed-csv",
   "fakefilter-text",
@@ -91,6 +92,8 @@ const DOCUMENTS: ReadonlySet<Format> = new Set([
   "domain-json",
   "fakefilter-json",
   "misp-domains",
+  "json-networks",
+  "json-domains",
 ]);
 /** Proxies of monosans have 34 values each, Tor's relays 11, all others fewer. */
 const VALUES_PER_ENTRY = 64;
@@ -189,8 +192,8 @@ export interface Comparable {
 export function requireLikeness(feed: Feed, next: Comparable, last: Comparable): void {
   if (feed.change === Number.POSITIVE_INFINITY || last.entries === 0) return;
   const { added, removed } = changes(next, last);
-  const share = Math.max(added, removed) / last.entries;
-  if (share <= feed.change) return;
+  const most = Math.max(feed.change * last.entries, feed.freeChange ?? 0);
+  if (Math.max(added, removed) <= most) return;
   throw new HeldBack(
     `differs too much from the last good copy: ${added} added and ${removed} removed of ${last.entries}, ` +
       `at most ${Math.round(feed.change * 100)} % are expected`,

@@ -149,15 +149,15 @@ export function readContent(feed: Feed, copy: FeedCopy): Read {
 }
 
 function readNetworks(feed: Feed, format: Format, body: Uint8Array): Read {
-  const { networks, stated, publishedAt, copyright, ...left } = parseNetworks(format, body);
+  const { networks, stated, publishedAt, copyright, ...left } = parseNetworks(format, body, feed.path);
   requireNarrow(feed, networks, left.skipped);
-  const { label, lineage = [] } = feed;
+  const { label } = feed;
   if (label === undefined && stated === undefined)
     throw new Error(`${feed.id}: its row in the feed table has no label`);
   const subject = feed.sets as NetworkSubject;
   return {
     content: {
-      ...(label && { networks: [{ feed: feed.id, subject, label, networks, lineage }] }),
+      ...(label && { networks: [{ ...claimed(feed), subject, label, networks }] }),
       ...(stated && { stated: withoutSpecialUse(stated) }),
     },
     entries: networks.length,
@@ -167,6 +167,14 @@ function readNetworks(feed: Feed, format: Format, body: Uint8Array): Read {
     space: spaceOf(networks.filter((network) => !isSpecialUse(network))),
   };
 }
+
+/** What every claim has of its feed's row. */
+const claimed = ({ id, lineage = [], weight, operator }: Feed) => ({
+  feed: id,
+  lineage,
+  ...(weight !== undefined && { weight }),
+  ...(operator !== undefined && { operator }),
+});
 
 /** Lookups of special-use addresses are refused. */
 function withoutSpecialUse({ networks, placeOf, places }: StatedPlaces): StatedPlaces {
@@ -179,9 +187,8 @@ function withoutSpecialUse({ networks, placeOf, places }: StatedPlaces): StatedP
 }
 
 function readDomains(feed: Feed, format: Format, body: Uint8Array): Read {
-  const { domains, publishedAt, ...left } = parseDomains(format, body);
-  const { lineage = [] } = feed;
-  const claims = { feed: feed.id, subject: feed.sets as DomainSubject, domains, lineage };
+  const { domains, publishedAt, ...left } = parseDomains(format, body, feed.path);
+  const claims = { ...claimed(feed), subject: feed.sets as DomainSubject, domains };
   const skipped = leftOut(left, unflaggableDomains(feed, domains.keys()));
   return { content: { domains: claims }, entries: domains.size, publishedAt, skipped };
 }
@@ -189,11 +196,10 @@ function readDomains(feed: Feed, format: Format, body: Uint8Array): Read {
 /** The networks of a database by label, each under the flag that the label sets. */
 function readLabels(feed: Feed, files: readonly Uint8Array[]): Read {
   const { byLabel, entries, publishedAt } = readAnonymous(files);
-  const { lineage = [] } = feed;
   const claims = [...byLabel].map(([label, networks]): NetworkClaims => {
     const subject = flagOfLabel(label) ?? "hosting";
     requireNarrow(feed, networks, [], subject);
-    return { feed: feed.id, subject, label, networks, lineage };
+    return { ...claimed(feed), subject, label, networks };
   });
   const flagged = claims.filter(({ subject }) => subject !== "hosting").flatMap(({ networks }) => networks);
   return { content: { networks: claims }, entries, publishedAt, space: spaceOf(flagged) };

@@ -8,7 +8,7 @@
 import { type IpAddress, type Prefix, parsePrefix, prefixContains } from "./ip.ts";
 
 /** What an address is reserved for, in words that fit "… is a <use> address". */
-export interface SpecialUse {
+interface SpecialUse {
   readonly prefix: Prefix;
   readonly use: string;
 }

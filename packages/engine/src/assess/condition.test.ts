@@ -20,6 +20,7 @@ const HOSTING = factsOf({
   "ip.country": "DE",
   "facts.plan": "free",
   "facts.age": 3,
+  "count.network_1h": 4,
 });
 
 describe("conditions", () => {
@@ -41,6 +42,7 @@ describe("conditions", () => {
     ['(ip.is_proxy ? "a" : "b") == "b"', true],
     ['ip.country < "DF"', true],
     ["facts.paid", false],
+    ['count("network", "1h") > 3 && count("mailbox", "24h") == 0', true],
   ];
   for (const [text, expected] of rows) {
     test(`${text}: ${expected}`, () =>
@@ -60,6 +62,9 @@ describe("mistakes in conditions", () => {
   const rows: [string, number, RegExp][] = [
     ['ip.knd == "isp"', 0, /unknown fact "ip.knd": did you mean "ip.kind"\?/],
     ["facts.nothing_like_it", 0, /declare it in \[facts\]/],
+    ['count("net", "1h") > 3', 6, /must be one of "network", "mailbox", "domain"/],
+    ['count("network", event) > 3', 17, /must be one of "1h", "24h"/],
+    ['count("network") > 3', 0, /has 1 arguments, and takes 2/],
     ["ip == 1", 0, /unknown fact "ip"/],
     ['event = "x"', 6, /Unexpected character/],
     ["event", 0, /the condition must be true or false, and is a text/],

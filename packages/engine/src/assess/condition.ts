@@ -7,13 +7,13 @@
 // cost an evaluation takes a time that is linear in the length of the text and of the facts' texts
 //
 // The subset: facts, literals, lists of literals, ! - && || ?: == != < <= > >= + - * / %, `in`, and the functions has,
-// size, startsWith, endsWith and contains. All numbers are doubles: 1 is 1.0, and 1 / 0 is infinite. Everything else of
+// size, count, startsWith, endsWith and contains. All numbers are doubles: 1 is 1.0, and 1 / 0 is infinite. Everything else of
 // CEL is refused: matches, comprehensions, indexes, maps, bytes, null, timestamps.
 
-import type { FactType } from "@inkling/contract";
+import { COUNT_SUBJECTS, COUNT_WINDOWS, countFact, type FactType } from "@inkling/contract";
 import { type ASTNode, ParseError, parse } from "@marcbachmann/cel-js";
 import { nearest } from "../email/email-labels.ts";
-import { type FactIndex, type FactSchema, type Facts, ZEROES } from "./facts.ts";
+import { FACT_INDEX, type FactIndex, type FactSchema, type Facts, ZEROES } from "./facts.ts";
 
 /** Characters of a condition. */
 export const MAX_CONDITION = 1_024;
@@ -75,7 +75,7 @@ const NAMES: Readonly<Record<FactType, string>> = {
 };
 
 /** By name: what stands before the dot, if anything, then the arguments. */
-const FUNCTIONS = ["has", "size", "startsWith", "endsWith", "contains"];
+const FUNCTIONS = ["has", "size", "count", "startsWith", "endsWith", "contains"];
 const TEXT_TESTS: Readonly<Record<string, (text: string, part: string) => boolean>> = {
   startsWith: (text, part) => text.startsWith(part),
   endsWith: (text, part) => text.endsWith(part),
@@ -256,6 +256,7 @@ class Compiler {
       return { type: "boolean", run: (facts) => test(a(facts), b(facts)) };
     }
     if (name === "size") return this.size(this.arguments(node, name, args, 1)[0]!);
+    if (name === "count" && receiver === undefined) return this.count(this.arguments(node, name, args, 2));
     if (name === "has" && receiver === undefined) return this.has(this.arguments(node, name, args, 1)[0]!);
     throw unknownFunction(name, node.start);
   }
@@ -271,6 +272,18 @@ class Compiler {
     if (part.type === "list") return { type: "number", run: (facts) => part.run(facts).length };
     if (part.type !== "text") throw new ConditionError("`size` takes a text or a list", node.start);
     return { type: "number", run: (facts) => lengthOf(part.run(facts)) };
+  }
+
+  /** Assessments of a subject in a window, both written out: a fact. */
+  private count([subject, window]: readonly ASTNode[]): Part {
+    const oneOf = <T extends string>(node: ASTNode, known: readonly T[]): T => {
+      const found = known.find((value) => node.op === "value" && node.args === value);
+      if (found !== undefined) return found;
+      throw new ConditionError(`must be one of ${known.map((value) => `"${value}"`).join(", ")}`, node.start);
+    };
+    const index = FACT_INDEX[countFact(oneOf(subject!, COUNT_SUBJECTS), oneOf(window!, COUNT_WINDOWS))];
+    this.reads.add(index);
+    return { type: "number", run: (facts) => (facts[index] as number | undefined) ?? 0 }; // of the type of its row
   }
 
   private has(node: ASTNode): Part {

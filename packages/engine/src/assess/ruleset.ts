@@ -8,6 +8,10 @@
 import {
   ACTIONS,
   type Action,
+  COUNT_SUBJECTS,
+  COUNT_WINDOWS,
+  type CountSubject,
+  countFact,
   DEFAULT_ON_MISSING,
   DEFAULT_THRESHOLDS,
   FACT_TYPES,
@@ -19,7 +23,7 @@ import { parse, TomlError } from "smol-toml";
 import { z } from "zod";
 import { nearest } from "../email/email-labels.ts";
 import { type Condition, ConditionError, compileCondition } from "./condition.ts";
-import { FactSchema, type Facts, isOfType } from "./facts.ts";
+import { FACT_INDEX, FactSchema, type Facts, isOfType } from "./facts.ts";
 
 export const RULE_MODES = ["live", "shadow", "off"] as const;
 const MAX_RULES = 100;
@@ -65,6 +69,8 @@ export interface Ruleset {
   readonly thresholds: { readonly challenge: number; readonly deny: number };
   readonly onMissing: Action;
   readonly examples: readonly Example[];
+  /** What a condition counts the assessments of. */
+  readonly counts: readonly CountSubject[];
 }
 
 /** One thing that is wrong with a ruleset's text. Lines and columns begin at 1. */
@@ -181,6 +187,7 @@ function compile(file: File, number: number, places: Places): Ruleset {
     return { name: name || `example ${i + 1}`, facts: factsOf(given, schema, fail), action, rules: named };
   });
   if (mistakes.length > 0) throw new RulesetError(mistakes);
+  const reads = new Set(rules.flatMap((rule) => (rule === undefined ? [] : [...rule.condition.reads])));
   const inMode = <M extends "live" | "shadow">(mode: M) =>
     rules.filter((rule): rule is Rule & { readonly mode: M } => rule?.mode === mode);
   return {
@@ -197,6 +204,9 @@ function compile(file: File, number: number, places: Places): Ruleset {
     thresholds: file.thresholds,
     onMissing: file.on_missing,
     examples,
+    counts: COUNT_SUBJECTS.filter((subject) =>
+      COUNT_WINDOWS.some((window) => reads.has(FACT_INDEX[countFact(subject, window)])),
+    ),
   };
 }
 

@@ -6,6 +6,7 @@
 // cost three lookups and the parsing of their answers; texts are at most MAX_USER_AGENT long
 
 import {
+  type CountFact,
   CRAWLERS,
   type CrawlerCheck,
   DEGRADED_DATA,
@@ -122,6 +123,8 @@ export interface VisitorAnswers {
   readonly reputation?: Reputation | undefined;
   /** With `include=evidence`. */
   readonly email?: EmailVerdict | undefined;
+  /** Where the ruleset counts. */
+  readonly counts?: Readonly<Partial<Record<CountFact, number>>> | undefined;
   readonly degraded: readonly DegradedData[];
   /** Does the release have the ranges of this feed? */
   readonly hasFeed: (id: string) => boolean;
@@ -195,6 +198,7 @@ export function visitorFacts(
   setAddress(set, input, answers);
   setPlace(set, input, answers, now);
   setEmail(set, input, answers);
+  for (const [name, count] of Object.entries(answers.counts ?? {})) set(name as CountFact, count);
   for (const [name, value] of Object.entries(input.facts ?? {})) {
     const field = schema.find(`facts.${name}`);
     if (field !== undefined) facts[field.index] = value;
@@ -278,12 +282,33 @@ function setEmail(set: Set, { email: sent }: AssessmentInput, { email }: Visitor
   const labels = new Set(email.evidence?.map(({ label }) => label));
   set("email.domain", parseEmail(sent).host);
   set("email.valid", email.valid);
-  set("email.disposable", email.disposable);
-  set("email.providers", email.providers);
-  set("email.listed", labels.has("listed"));
+  const ofDomain = domainFacts(email);
+  for (const name of DOMAIN_FACTS) set(name, ofDomain[name]);
   set("email.mistyped", labels.has("mistyped"));
+  set("email.confusable", labels.has("confusable"));
   set("email.role_account", labels.has("role_account"));
   set("email.alias", labels.has("alias"));
-  set("email.relay", labels.has("relay"));
-  set("email.free_mail", labels.has("free_mail"));
+}
+
+/** What data says of the domain of an email address. */
+export const DOMAIN_FACTS = [
+  "email.disposable",
+  "email.providers",
+  "email.listed",
+  "email.relay",
+  "email.free_mail",
+] as const satisfies readonly FactName[];
+
+/** @param verdict with its evidence */
+export function domainFacts(
+  verdict: EmailVerdict,
+): Readonly<Record<(typeof DOMAIN_FACTS)[number], FactValue>> {
+  const has = (label: string) => verdict.evidence?.some((entry) => entry.label === label) ?? false;
+  return {
+    "email.disposable": verdict.disposable,
+    "email.providers": verdict.providers,
+    "email.listed": has("listed"),
+    "email.relay": has("relay"),
+    "email.free_mail": has("free_mail"),
+  };
 }

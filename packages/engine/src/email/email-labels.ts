@@ -117,6 +117,8 @@ interface Popular {
 
 const popularDomains: ReadonlySet<string> = new Set(POPULAR);
 
+export const isPopularDomain = (host: string): boolean => popularDomains.has(host);
+
 /** The popular ones by the letters that a name for them may begin with: most names meet one or two. */
 const byLetter = new Map<string, Popular[]>();
 for (const domain of POPULAR) {

@@ -16,7 +16,7 @@ import type { IpLookup } from "./data-state.ts";
 import { NOT_FOUND } from "./failure.ts";
 
 /** Instead of a number: there is no answer that can be taken as it stands. */
-export const NOT_IN_BLOCK = -1;
+const NOT_IN_BLOCK = -1;
 
 export class AddressBlock {
   /** Its bytes are the answers; undefined when each address has to be answered alone. */

@@ -5,7 +5,7 @@
 // out  per lookup: what is missing, and the Inkling-Data-State header
 // src  docs/errors.md (DATA_NOT_LOADED), docs/api.md (ages), RFC 9651 (the header is an item with parameters)
 
-import { LOOKUPS, type Lookup } from "@inkling/contract";
+import { LOOKUPS, type Lookup, recordOf } from "@inkling/contract";
 import type { EmailSegment } from "../segment/email-segment.ts";
 import type { IpSegment } from "../segment/ip-segment.ts";
 import {
@@ -37,7 +37,7 @@ export interface DataState {
 }
 
 export function dataStates(release: Pick<Release, "missing">): Readonly<Record<Lookup, DataState>> {
-  return ofEach((lookup) => {
+  return recordOf(LOOKUPS, (lookup) => {
     const missing = answersIn(SEGMENT_OF[lookup]).filter((answer) => release.missing.includes(answer));
     return { missing, failure: dataMissing(missing.length === 0 ? [lookup] : missing) };
   });
@@ -64,7 +64,7 @@ export function stateHeaders(
   const ages = dataAges(feeds, now);
   const isSet = (answer: Answer) => feeds.some(({ sets, state }) => sets === answer && state === "loaded");
   const unknown = release.segments?.network === undefined ? ["network"] : [];
-  return ofEach((lookup) => {
+  return recordOf(LOOKUPS, (lookup) => {
     const answers = answersIn(SEGMENT_OF[lookup]);
     const missing = answers.filter((answer) => release.missing.includes(answer) && !isSet(answer));
     const incomplete = answers.filter(
@@ -104,10 +104,6 @@ export class StateHeaders {
     }
     return this.headers;
   }
-}
-
-function ofEach<T>(make: (lookup: Lookup) => T): Readonly<Record<Lookup, T>> {
-  return Object.fromEntries(LOOKUPS.map((lookup) => [lookup, make(lookup)])) as Record<Lookup, T>;
 }
 
 function headerOf(

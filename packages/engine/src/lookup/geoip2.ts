@@ -36,20 +36,20 @@ type Geoip2Named = {
   readonly names?: { readonly en: string };
 };
 
-export type Geoip2Country = {
+type Geoip2Country = {
   readonly continent?: Geoip2Named;
   readonly country?: Geoip2Named;
   readonly registered_country?: Geoip2Named;
 };
 
-export type Geoip2City = Geoip2Country & {
+type Geoip2City = Geoip2Country & {
   readonly city?: Geoip2Named;
   readonly location?: Readonly<Record<string, number | string>>;
   readonly postal?: { readonly code?: string };
   readonly subdivisions?: readonly Geoip2Named[];
 };
 
-export type Geoip2Traits = {
+type Geoip2Traits = {
   readonly autonomous_system_number?: number;
   readonly autonomous_system_organization?: string;
   readonly ip_address?: string;

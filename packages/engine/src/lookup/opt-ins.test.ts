@@ -25,6 +25,7 @@ describe("labelEntries", () => {
       "no-reply+x@gmial.com",
       [entry("role_account"), entry("alias"), entry("mistyped", { did_you_mean: "gmail.com" })],
     ],
+    ["jane@xn--gmal-n9d.com", [entry("confusable", { did_you_mean: "gmail.com" })]],
     ['"a@postmaster"@gmail.com', []],
     ["@gmail.com", []],
   ];

@@ -8,6 +8,7 @@
 
 import { clearHostBits, formatIp, IpAddress, type UnwrappedAddress } from "../address/ip.ts";
 import { ascii } from "../email/ascii.ts";
+import { resembledDomain } from "../email/confusable.ts";
 import { isSpecialUseDomain } from "../email/domain.ts";
 import type { EmailAddress } from "../email/email.ts";
 import { hasTag, isRoleAccount, meantInstead, suggestDomain } from "../email/email-labels.ts";
@@ -114,7 +115,7 @@ function neverListed(host: string, registrableStart: number): Uint8Array | undef
 }
 
 /** The last `labels` labels of the host; undefined for {@link SPAN_NONE}. */
-export function parentOf(host: string, labels: number): string | undefined {
+function parentOf(host: string, labels: number): string | undefined {
   if (labels === SPAN_NONE) return undefined;
   let at = host.length;
   for (let i = 0; i < labels && at > 0; i++) at = host.lastIndexOf(".", at - 1);
@@ -185,6 +186,8 @@ export function labelEntries(text: string, host: string, record?: Uint8Array): U
   if (suggestion !== undefined && (meantInstead(host) !== undefined || !isInUse(record))) {
     entries.push(entry("mistyped", { did_you_mean: suggestion }));
   }
+  const resembled = resembledDomain(host);
+  if (resembled !== undefined) entries.push(entry("confusable", { did_you_mean: resembled }));
   return entries;
 }
 

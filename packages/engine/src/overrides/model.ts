@@ -58,7 +58,7 @@ export interface OverrideRelease {
 }
 
 /** Where an override applies: all that any part of the program reads of its kind and value. */
-export interface OverridePlace {
+interface OverridePlace {
   readonly prefixes?: readonly Prefix[];
   /** The domain and all names below it. */
   readonly domain?: string;

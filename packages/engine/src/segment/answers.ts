@@ -33,7 +33,7 @@ export const DIVIDED_HEADER_BYTES = 5;
 
 /** Takes the parts of an answer, one after the other. */
 export interface PartSink {
-  addPart(source: Uint8Array, start: number, end: number): void;
+  append(source: Uint8Array, start: number, end: number): void;
 }
 
 const NO_BYTES = new Uint8Array(0);
@@ -90,7 +90,7 @@ export class Answers {
     const end = this.starts[number + 1]!;
     if (!(end > start) || end > bytes.length) return 0; // also when there is no such number
     if (number < this.divided) {
-      out.addPart(bytes, start, end);
+      out.append(bytes, start, end);
       return end - start;
     }
     const own = start + DIVIDED_HEADER_BYTES;
@@ -100,10 +100,10 @@ export class Answers {
     const sharedCut = shared + word16(templates, template);
     const sharedEnd = sharedCut + word16(templates, template + 2);
     if (ownCut > end || sharedEnd > templates.length) return 0; // only in a damaged file
-    out.addPart(bytes, own, ownCut);
-    out.addPart(templates, shared, sharedCut);
-    out.addPart(bytes, ownCut, end);
-    out.addPart(templates, sharedCut, sharedEnd);
+    out.append(bytes, own, ownCut);
+    out.append(templates, shared, sharedCut);
+    out.append(bytes, ownCut, end);
+    out.append(templates, sharedCut, sharedEnd);
     return end - own + sharedEnd - shared;
   }
 
@@ -218,7 +218,7 @@ class JoinedAnswers implements PartSink {
     return answers.copy(number, this) > 0 ? this.bytes.subarray(this.start, this.end) : undefined;
   }
 
-  addPart(source: Uint8Array, start: number, end: number): void {
+  append(source: Uint8Array, start: number, end: number): void {
     if (this.end + end - start > this.bytes.length) this.renew(end - start);
     const from = source === this.own ? this.ownView : this.sharedView;
     const { view } = this;

@@ -35,7 +35,7 @@ export const VALUE_OF = { answer: 0, evidence: 1 } as const;
 type ValueOf = (typeof VALUE_OF)[keyof typeof VALUE_OF];
 
 /** Checks values of one kind. */
-export interface ValueCheck {
+interface ValueCheck {
   /** Does a value name a record? */
   readonly isRecord: (value: number) => boolean;
   /** Called once for each distinct value. */

@@ -12,7 +12,7 @@ import { EvidenceRecords } from "./evidence.ts";
 import { RANGE_SECTIONS, RangeTable } from "./ranges.ts";
 import { openSegment, SegmentError, type SegmentFile, verifyChecksum } from "./segment.ts";
 
-export type IpSegmentKind = "geo" | "reputation" | "network";
+type IpSegmentKind = "geo" | "reputation" | "network";
 
 export class IpSegment {
   readonly kind: IpSegmentKind;

@@ -52,7 +52,7 @@ export class RangeColumns {
 }
 
 /** A network and the value that all of it has. */
-export interface ValuedNetwork {
+interface ValuedNetwork {
   /** The first address; the rest of the four is 0 for IPv4. */
   readonly words: Uint32Array;
   bits: number;
@@ -128,14 +128,7 @@ export function addSize(words: Uint32Array, bits: number): boolean {
 }
 
 /** Adds a network; `bits` is its prefix length. IPv4 uses `w0` alone. */
-export type AddNetwork = (
-  w0: number,
-  w1: number,
-  w2: number,
-  w3: number,
-  bits: number,
-  value: number,
-) => void;
+type AddNetwork = (w0: number, w1: number, w2: number, w3: number, bits: number, value: number) => void;
 
 /** Adds networks of one family in address order, without overlaps. */
 export type Networks = (add: AddNetwork) => void;

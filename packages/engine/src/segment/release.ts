@@ -8,7 +8,7 @@
 // while their inputs are the same, so that the same inputs give the same id; an email segment that is made elsewhere from
 // them has other keys (domain-hash.ts).
 
-import { REPUTATION_FLAGS } from "@inkling/contract";
+import { keysOf, REPUTATION_FLAGS } from "@inkling/contract";
 import { z } from "zod";
 import type { SegmentKind } from "./segment.ts";
 
@@ -28,7 +28,7 @@ export const FEED_SETS: Readonly<
     deciding: REPUTATION_FLAGS,
     other: ["hosting", "relay", "guard", "network"],
   },
-  email: { deciding: ["disposable"], other: ["free", "relay", "popular", "shared"] },
+  email: { deciding: ["disposable"], other: ["free", "relay", "popular", "shared", "copied"] },
   network: { deciding: ["network"], other: ["hosting", "relay", "guard", "kind"] },
 };
 
@@ -193,7 +193,7 @@ export const RELEASE_ID_DIGITS = 12;
 
 /** Answers that a manifest neither has a segment for nor calls missing: such a manifest is damaged. */
 export function unfoundedAnswers({ segments, missing }: Pick<Release, "segments" | "missing">): Answer[] {
-  const kinds = (Object.keys(FEED_SETS) as SegmentKind[]).filter((kind) => segments[kind] === undefined);
+  const kinds = keysOf(FEED_SETS).filter((kind) => segments[kind] === undefined);
   return kinds.flatMap(answersIn).filter((answer) => !missing.includes(answer));
 }
 

@@ -72,7 +72,7 @@ const trustState = z.object({
   sha256: z.string(),
   release: z.string(),
 });
-export type TrustState = z.infer<typeof trustState>;
+type TrustState = z.infer<typeof trustState>;
 
 export interface Followed {
   readonly statement: Statement;

@@ -29,7 +29,7 @@ const text = z
 const texts = z.array(text).transform((all) => all.slice(0, MOST_TEXTS));
 const time = z.iso.datetime();
 
-export const hostReport = z.object({
+const hostReport = z.object({
   /** Of its data folder, which roll-outs go by; null where that may not be written. */
   server_id: z.string().regex(ID).nullable(),
   /** "web-1:8080" */

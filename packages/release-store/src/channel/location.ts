@@ -4,7 +4,7 @@
 
 import { CHANNEL_NAME } from "./channel-name.ts";
 
-export const DEFAULT_CHANNEL = "stable";
+const DEFAULT_CHANNEL = "stable";
 
 export interface ChannelLocation {
   readonly base: string;

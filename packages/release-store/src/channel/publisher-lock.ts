@@ -5,6 +5,7 @@
 // err  ChannelError "busy" where another publisher has it, or took it over
 
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../error-message.ts";
 import { ChannelError } from "./channel-error.ts";
 import { type ObjectStore, readText } from "./object-store.ts";
@@ -52,7 +53,7 @@ export class PublisherLock {
       if (tries === 0) await this.requireFree();
       await this.write();
       tookMs = performance.now() - begun;
-      await new Promise((resolve) => setTimeout(resolve, settleMs));
+      await sleep(settleMs);
       if (!(await this.isOurs())) throw this.busy();
       if (tookMs < store.settleMs) return;
     }

@@ -1,9 +1,9 @@
 // Which servers count in a roll-out, and when it stops; which reports are read.
 
 import { describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { temporaryFolder } from "../../../../test/temporary-folder.ts";
 import { FolderObjects } from "./folder-objects.ts";
 import { type HostReport, readHostReport, readReports, writeReport } from "./host-report.ts";
 import { hasFailed, isTooFew, rolloutOf } from "./rollout.ts";
@@ -150,27 +150,23 @@ describe("stops", () => {
 });
 
 test("a file counts for the server of its name alone; what is none, too long or old does not count", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "inkling-reports-"));
-  try {
-    const store = new FolderObjects(folder);
-    const { signal } = new AbortController();
-    const write = (id: string, over = {}) =>
-      writeReport(store, "stable", { ...report(id), ...over, server_id: id }, signal);
-    const read = () => readReports(store, "stable", Date.parse(AT) - 1_000, signal);
-    expect(await read()).toEqual([]);
-    await write(ids[0]!);
-    await write(ids[1]!, { at: "2026-01-01T00:00:00.000Z" });
-    const file = (id: string) => join(folder, `reports/stable/${id}.json`);
-    writeFileSync(file(ids[2]!), JSON.stringify(report(ids[3]!)));
-    writeFileSync(file(ids[4]!), "{");
-    writeFileSync(file("notes"), "not a report");
-    writeFileSync(file(ids[5]!), JSON.stringify(report(ids[5]!)).padEnd(9_000));
-    expect((await read()).map(({ server_id }) => server_id)).toEqual([ids[0]!]);
-    expect(await store.size(`reports/stable/${ids[1]}.json`, signal)).toBeUndefined();
-    expect(await store.size("reports/stable/notes.json", signal)).toBeGreaterThan(0);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  const folder = temporaryFolder();
+  const store = new FolderObjects(folder);
+  const { signal } = new AbortController();
+  const write = (id: string, over = {}) =>
+    writeReport(store, "stable", { ...report(id), ...over, server_id: id }, signal);
+  const read = () => readReports(store, "stable", Date.parse(AT) - 1_000, signal);
+  expect(await read()).toEqual([]);
+  await write(ids[0]!);
+  await write(ids[1]!, { at: "2026-01-01T00:00:00.000Z" });
+  const file = (id: string) => join(folder, `reports/stable/${id}.json`);
+  writeFileSync(file(ids[2]!), JSON.stringify(report(ids[3]!)));
+  writeFileSync(file(ids[4]!), "{");
+  writeFileSync(file("notes"), "not a report");
+  writeFileSync(file(ids[5]!), JSON.stringify(report(ids[5]!)).padEnd(9_000));
+  expect((await read()).map(({ server_id }) => server_id)).toEqual([ids[0]!]);
+  expect(await store.size(`reports/stable/${ids[1]}.json`, signal)).toBeUndefined();
+  expect(await store.size("reports/stable/notes.json", signal)).toBeGreaterThan(0);
 });
 
 test("texts are cut, and have no control characters", () => {

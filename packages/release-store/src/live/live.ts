@@ -6,6 +6,7 @@
 // err  none: a source that fails leaves the value in force, and is asked less often; a value that `apply` throws for is not
 //      in force, and is loaded again with the next check
 
+import { aborted } from "./aborted.ts";
 import { backoffMs } from "./backoff.ts";
 import type { Loaded } from "./loaded.ts";
 import { RepeatedCheck } from "./repeated-check.ts";
@@ -21,7 +22,7 @@ export interface LiveSource<T> {
 }
 
 /** How a value came to be in force. */
-export interface Applied<T> {
+interface Applied<T> {
   /** What was in force. */
   readonly before: T;
   readonly from: "source" | "snapshot";
@@ -119,11 +120,17 @@ export class Live<T> {
 
   /** Hands what is in force to `apply` again, because something else that it depends on has changed. */
   async applyAgain(): Promise<void> {
-    // What is in force when its turn comes: a value that is being applied now must not be undone.
     await this.inTurn(async () => {
-      if (this.inForce === undefined) return;
-      await this.options.apply?.(this.inForce.value, this.howFrom(this.from!, 0));
+      if (this.inForce !== undefined) await this.putInForce(this.inForce, this.from!, 0);
     });
+  }
+
+  /** As {@link start}, until `signal` is aborted. */
+  async runUntil(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    await this.start();
+    await aborted(signal);
+    await this.stop();
   }
 
   /** Stops checking; the value stays in force. */
@@ -181,28 +188,26 @@ export class Live<T> {
   }
 
   private apply(loaded: Loaded<T>, from: Applied<T>["from"], ageMs: number): Promise<Applied<T>> {
-    return this.inTurn(async () => {
-      const how = this.howFrom(from, ageMs);
-      await this.options.apply?.(loaded.value, how);
-      this.inForce = loaded;
-      this.current = loaded.value;
-      this.from = from;
-      return how;
-    });
-  }
-
-  private howFrom(from: Applied<T>["from"], ageMs: number): Applied<T> {
-    return { before: this.current, from, ageMs, isOtherOrigin: from !== this.from };
+    return this.inTurn(() => this.putInForce(loaded, from, ageMs));
   }
 
   /** One after the other: what `apply` left out meanwhile must not come back. */
-  private inTurn<R>(work: () => Promise<R>): Promise<R> {
-    const applied = this.applying.then(work);
-    this.applying = applied.then(
+  private inTurn<R>(act: () => Promise<R>): Promise<R> {
+    const done = this.applying.then(act);
+    this.applying = done.then(
       () => {},
       () => {}, // the caller gets the error
     );
-    return applied;
+    return done;
+  }
+
+  private async putInForce(loaded: Loaded<T>, from: Applied<T>["from"], ageMs: number): Promise<Applied<T>> {
+    const how = { before: this.current, from, ageMs, isOtherOrigin: from !== this.from };
+    await this.options.apply?.(loaded.value, how);
+    this.inForce = loaded;
+    this.current = loaded.value;
+    this.from = from;
+    return how;
   }
 
   /** What is in force was what the source had so long ago. */

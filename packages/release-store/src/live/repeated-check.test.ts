@@ -38,3 +38,21 @@ test("begins no check after stop, not even one that was asked for before", async
   await Promise.all([first, second, stopped, checks.now()]);
   expect(ends.length).toBe(1);
 });
+
+test("runs until the signal is aborted, and ends when the check under way has; not at all after it", async () => {
+  const { ends, checks } = held();
+  const controller = new AbortController();
+  let isOver = false;
+  const running = checks.runUntil(controller.signal).then(() => {
+    isOver = true;
+  });
+  await Bun.sleep(0);
+  controller.abort();
+  await Bun.sleep(0);
+  expect([ends.length, isOver]).toEqual([1, false]);
+  ends[0]!();
+  await running;
+  const second = held();
+  await second.checks.runUntil(controller.signal);
+  expect(second.ends.length).toBe(0);
+});

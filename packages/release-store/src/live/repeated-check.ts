@@ -1,6 +1,8 @@
-// repeated-check.ts: a check of the store that runs again and again, one at a time, and at once when it is asked for.
+// repeated-check.ts: a check that runs again and again, one at a time, and at once when it is asked for.
 
-export interface RepeatedCheckOptions {
+import { aborted } from "./aborted.ts";
+
+interface RepeatedCheckOptions {
   /** Never rejects. */
   readonly check: () => Promise<void>;
   /** Milliseconds from the end of one check to the start of the next. */
@@ -33,6 +35,15 @@ export class RepeatedCheck {
     this.timer = setTimeout(() => {
       void this.now().then(() => this.schedule());
     }, this.options.waitMs());
+  }
+
+  /** Checks now, and goes on until `signal` is aborted; ends when the check that is under way has. */
+  async runUntil(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    await this.now();
+    this.schedule();
+    await aborted(signal);
+    await this.stop();
   }
 
   /** Ends when the check that is under way has: none begins after it. */

@@ -5,6 +5,7 @@ import type { newKeyBody } from "../keys/key-input.ts";
 import type * as schemas from "../lookup/answer-schemas.ts";
 import type { changesAnswer, dataAnswer, feedsAnswer, releasesAnswer } from "./data.ts";
 import type { updateState } from "./data-actions.ts";
+import type { decisionAnswer, replayAnswer } from "./decisions.ts";
 import type { keyAnswer, keysAnswer, usageAnswer, usedKeyAnswer } from "./keys.ts";
 import type { lookupAnswer } from "./lookup.ts";
 import type { importAnswer, overrideAnswer } from "./overrides.ts";
@@ -30,6 +31,7 @@ export type DataOverview = z.output<typeof dataAnswer>;
 export type DataAge = DataOverview["ages"][number];
 export type Update = z.output<typeof updateState>;
 export type Feed = z.output<typeof feedsAnswer>["feeds"][number];
+export type UnusedFeed = z.output<typeof feedsAnswer>["unused"][number];
 export type Release = z.output<typeof releasesAnswer>["releases"][number];
 export type ReleaseChanges = NonNullable<z.output<typeof changesAnswer>["changes"]>;
 
@@ -46,6 +48,8 @@ export type Override = z.output<typeof overrideAnswer>;
 export type Imported = z.output<typeof importAnswer>;
 export type AuditEntry = z.output<typeof auditAnswer>["entries"][number];
 
+export type Decision = z.output<typeof decisionAnswer>;
+export type Replayed = z.output<typeof replayAnswer>;
 export type Webhook = z.output<typeof webhookAnswer>;
 export type IssuedWebhook = z.output<typeof issuedWebhookAnswer>;
 export type WebhookAttempt = z.output<typeof attemptAnswer>;

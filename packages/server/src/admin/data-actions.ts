@@ -59,7 +59,28 @@ const to = z.string().max(80).optional().meta({
   description: "Name of a release that is kept; by default the one before the one in use",
 });
 
+const feedChoice = z.strictObject({ id: z.string().max(64), on: z.boolean() }).meta({ id: "FeedChoice" });
+
 export const DATA_ACTION_HANDLERS = {
+  choose_feed: handler({
+    body: { schema: feedChoice },
+    answer: z.strictObject({ id: text, on: z.boolean(), changed: z.boolean() }),
+    run: async (context, { body: { id, on }, by }) => {
+      const actions = requireActions(context);
+      const feed = actions.feeds.find((one) => one.id === id);
+      if (feed === undefined)
+        throw new AdminProblem("ACTION_REFUSED", `There is no feed ${JSON.stringify(id)}.`);
+      if (feed.on === on) return { document: { id, on, changed: false } };
+      if (on && feed.needs_agreement)
+        throw new AdminProblem("ACTION_REFUSED", "Its terms need your agreement.", [
+          `\`inkling feeds enable ${id}\` shows them`,
+        ]);
+      const action = on ? "feed-enabled" : "feed-disabled";
+      const entry = { ...by, action, subject: id, before: { on: feed.on }, after: { on } } as const;
+      await record(context, entry, async () => actions.chooseFeed(id, on)).catch(refuse);
+      return { document: { id, on, changed: true } };
+    },
+  }),
   update_state: handler({
     answer: updateState,
     run: (context) => ({ document: requireActions(context).update() }),

@@ -22,10 +22,22 @@ export const dataAnswer = z.strictObject({
     .nullable()
     .meta({ description: "The latest build, if it failed and published nothing" }),
 });
+const choosable = {
+  on: z
+    .boolean()
+    .nullable()
+    .meta({ description: "Is it turned on, for the next build? null where this server does not build" }),
+  own: z.boolean().nullable().meta({ description: "Is it a feed of the operator's own?" }),
+  needs_agreement: z
+    .boolean()
+    .nullable()
+    .meta({ description: "Only `inkling feeds enable` turns it on, after showing its terms" }),
+};
 export const feedsAnswer = z.strictObject({
   feeds: z.array(
     z.strictObject({
       ...answers.feedStatus.shape,
+      ...choosable,
       title: text,
       homepage: z.string().nullable(),
       cadence_hours: z.number().nullable().meta({ description: "How often its publisher makes a new one" }),
@@ -35,6 +47,9 @@ export const feedsAnswer = z.strictObject({
         .meta({ description: "Over the releases that are kept, oldest first" }),
     }),
   ),
+  unused: z
+    .array(z.strictObject({ id: text, title: text, homepage: text, sets: text, licence: text, ...choosable }))
+    .meta({ description: "Feeds that the release in use does not have" }),
 });
 export const releasesAnswer = z.strictObject({
   releases: z.array(
@@ -80,7 +95,10 @@ export const DATA_HANDLERS = {
   }),
   list_feeds: handler({
     answer: feedsAnswer,
-    run: (context) => ({ document: { feeds: feedRows(context) } }),
+    run: (context) => {
+      const feeds = feedRows(context);
+      return { document: { feeds, unused: unusedFeeds(context, feeds) } };
+    },
   }),
   list_releases: handler({
     answer: releasesAnswer,
@@ -111,12 +129,22 @@ function feedRows(context: AdminContext) {
       homepage: known?.homepage ?? null,
       cadence_hours: known?.cadence_hours ?? null,
       stale_hours: known?.stale_hours ?? null,
+      on: known?.on ?? null,
+      own: known?.own ?? null,
+      needs_agreement: known?.needs_agreement ?? null,
       history: releases.flatMap(({ name, manifest }) => {
         const then = manifest.feeds.find(({ id }) => id === feed.id);
         return then === undefined ? [] : [{ release: name, at: manifest.created_at, entries: then.entries }];
       }),
     };
   });
+}
+
+function unusedFeeds({ actions }: AdminContext, used: readonly { readonly id: string }[]) {
+  const ids = new Set(used.map(({ id }) => id));
+  return (actions?.feeds ?? [])
+    .filter(({ id }) => !ids.has(id))
+    .map(({ cadence_hours: _, stale_hours: __, ...feed }) => feed);
 }
 
 function releaseRows({ dataDir, releases }: AdminContext) {

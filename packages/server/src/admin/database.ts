@@ -6,7 +6,7 @@ import { z } from "zod";
 import { adoptCopies, onlyInCopies } from "../store/adopt-copies.ts";
 import { type AdminHandlers, count, handler, text, time } from "./handler.ts";
 
-export const databaseAnswer = z.strictObject({
+const databaseAnswer = z.strictObject({
   went_back: z
     .strictObject({
       noticed_at: time,

@@ -3,6 +3,7 @@
 import type { AdminOperationId } from "@inkling/contract";
 import type { HostReport } from "@inkling/release-store";
 import { z } from "zod";
+import type { DecisionRecorder } from "../decisions/recorder.ts";
 import type { HostNames } from "../http/host-names.ts";
 import type { Actor } from "../keys/actor.ts";
 import type { Keyring } from "../keys/keyring.ts";
@@ -32,6 +33,13 @@ export interface FeedFacts {
   readonly cadence_hours: number;
   /** Older than this it is stale. */
   readonly stale_hours: number;
+  readonly sets: string;
+  readonly licence: string;
+  readonly on: boolean;
+  /** Of the operator, not built in. */
+  readonly own: boolean;
+  /** Has the operator to agree to its terms first? */
+  readonly needs_agreement: boolean;
 }
 
 /** State of the builds. */
@@ -57,7 +65,10 @@ export interface UpdateState {
 
 /** What only the program around the server can do. Each throws an Error, with a `hint` where there is one. */
 export interface DataActions {
+  /** Every feed that there is. */
   readonly feeds: readonly FeedFacts[];
+  /** Turns a feed on or off; a build follows. */
+  readonly chooseFeed: (id: string, on: boolean) => void;
   readonly update: () => UpdateState;
   /** Are all feeds being fetched, or about to be? */
   readonly isRequested: () => boolean;
@@ -76,6 +87,7 @@ export interface AdminAppOptions {
   readonly store: Store;
   readonly overrideCache: Pick<LiveOverrides, "refresh" | "current">;
   readonly rulesetCache: Pick<LiveRulesets, "refresh" | "current">;
+  readonly decisions: Pick<DecisionRecorder, "label" | "flush">;
   readonly keyLoader: Pick<LiveKeys, "refresh">;
   readonly keyring: Pick<Keyring, "find">;
   /** The database's history, and revocations that it could not take. */
@@ -98,6 +110,8 @@ export interface AdminAppOptions {
   readonly log: Log;
   /** Epoch ms. */
   readonly now: () => number;
+  /** Milliseconds of a monotonic clock. */
+  readonly elapsed: () => number;
   readonly newRequestId: () => string;
   readonly randomBytes: (n: number) => Uint8Array;
 }

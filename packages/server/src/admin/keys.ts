@@ -4,12 +4,13 @@
 // src  docs/admin-api.md
 // note A token is in the answer that made it, and nowhere else.
 
-import { ADMIN_PATH } from "@inkling/contract";
+import { ADMIN_PATH, recordOf } from "@inkling/contract";
+import { within } from "@inkling/release-store";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import type { Actor } from "../keys/actor.ts";
 import { DAY_MS, dayOf, hourOf } from "../keys/day.ts";
-import { batchedOf, type Counted, type Key, keyJson, REFUSALS, SCOPES, type Scope } from "../keys/key.ts";
+import { batchedOf, type Counted, type Key, keyJson, REFUSALS, SCOPES } from "../keys/key.ts";
 import { keyChangeBody, newKeyBody, parseKeyChange, parseNewKey } from "../keys/key-input.ts";
 import { KEY_MODES } from "../keys/token.ts";
 import { StoreError } from "../store/error.ts";
@@ -46,7 +47,7 @@ const STEPS = {
   },
 } as const;
 
-const perScope = Object.fromEntries(SCOPES.map((scope) => [scope, count])) as Record<Scope, typeof count>;
+const perScope = recordOf(SCOPES, () => count);
 const lookups = z.strictObject(perScope);
 const refusals = z.strictObject({ not_allowed: count, rate_limited: count, quota_exceeded: count }).meta({
   description: "Requests, and values of batches, that were refused: scope, network or expiry; rate; quota",
@@ -220,17 +221,10 @@ export const KEY_HANDLERS = {
 } satisfies AdminHandlers;
 
 /** A database that is busy may take it later still: revoking it again changes nothing. @throws StoreError AWAY */
-async function withinWait<T>(work: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const error = new StoreError("AWAY", "the database is busy", "it is tried again");
-  const timer = setTimeout(() => late.reject(error), REVOKE_WAIT_MS);
-  try {
-    return await Promise.race([work, late.promise]);
-  } finally {
-    clearTimeout(timer);
-    work.catch(() => {}); // it came too late, or the caller has the error
-  }
-}
+const withinWait = <T>(work: Promise<T>): Promise<T> =>
+  within(REVOKE_WAIT_MS, work, () => {
+    throw new StoreError("AWAY", "the database is busy", "it is tried again");
+  });
 
 /**
  * Revokes a key on this host while the database cannot be written.
@@ -261,7 +255,7 @@ async function notInForce(store: AdminContext["store"], id: string): Promise<Adm
 
 type Use = Readonly<Partial<Record<Counted, number>>>;
 const countsOf = <Name extends string>(names: readonly Name[], count: (name: Name) => number | undefined) =>
-  Object.fromEntries(names.map((name) => [name, count(name) ?? 0])) as Record<Name, number>;
+  recordOf(names, (name) => count(name) ?? 0);
 const lookupsOf = (use: Use) => countsOf(SCOPES, (scope) => use[scope]);
 const batchOf = (use: Use) => countsOf(SCOPES, (scope) => use[batchedOf(scope)]);
 const refusalsOf = (use: Use) => countsOf(REFUSALS, (reason) => use[reason]);

@@ -4,7 +4,8 @@
 // out  for each its answers, or the problems in their place, and the overrides that apply
 // note Values are in no log and no audit trail. Overrides apply; there are no sandbox answers.
 
-import { ADDRESS_FLAGS, type AddressFlag, ANSWERS, dataAges } from "@inkling/engine";
+import { recordOf } from "@inkling/contract";
+import { ADDRESS_FLAGS, ANSWERS, dataAges } from "@inkling/engine";
 import { processCommand } from "@inkling/release-store/program";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
@@ -31,9 +32,7 @@ const networkSummary = z
     examined: share.meta({ description: "Less than 1 where the network has too many prefixes" }),
     reserved: share,
     flagged: share.meta({ description: "With at least one flag" }),
-    flags: z.strictObject(
-      Object.fromEntries(ADDRESS_FLAGS.map((flag) => [flag, share])) as Record<AddressFlag, typeof share>,
-    ),
+    flags: z.strictObject(recordOf(ADDRESS_FLAGS, () => share)),
     countries: z.array(z.strictObject({ iso_code: text, share })).max(MOST_COUNTRIES),
     prefix_count: count,
     prefixes: z

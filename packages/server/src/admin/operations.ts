@@ -5,6 +5,7 @@ import { z } from "zod";
 import { DATA_HANDLERS } from "./data.ts";
 import { DATA_ACTION_HANDLERS } from "./data-actions.ts";
 import { DATABASE_HANDLERS } from "./database.ts";
+import { DECISION_HANDLERS } from "./decisions.ts";
 import { type AdminHandler, handler } from "./handler.ts";
 import { KEY_HANDLERS } from "./keys.ts";
 import { SESSION_HANDLERS } from "./login.ts";
@@ -22,6 +23,7 @@ export const HANDLERS: Readonly<Record<AdminOperationId, AdminHandler>> = {
   ...KEY_HANDLERS,
   ...OVERRIDE_HANDLERS,
   ...RULESET_HANDLERS,
+  ...DECISION_HANDLERS,
   ...WEBHOOK_HANDLERS,
   ...DATABASE_HANDLERS,
   ...AUDIT_HANDLERS,

@@ -26,7 +26,7 @@ import {
 import type { AssessAnswer, AssessQuestion } from "./lookup-process.ts";
 
 /** Of a ruleset's text in a body; the parser says what is wrong with a longer one. */
-const rulesetText = z.string().max(512 * 1024, "has more than 512 KiB");
+export const rulesetText = z.string().max(512 * 1024, "has more than 512 KiB");
 const note = z.string().max(500, "has more than 500 characters").default("");
 const current = count.optional().meta({
   description: "Number of the newest ruleset, as last read: another one is 409 RULESET_CONFLICT",
@@ -84,7 +84,7 @@ export const RULESET_HANDLERS = {
     answer: rulesetAnswer,
     run: async (context, { id, body, by }) => {
       const { number, text } = await find(context, id);
-      parse(text); // an older version may have published what this one does not read
+      parseDraft(text); // an older version may have published what this one does not read
       return publish(context, (store) => store.publish({ ...body, text, restores: number }, by));
     },
   }),
@@ -140,7 +140,7 @@ async function publish(
 }
 
 /** @throws AdminProblem with every mistake */
-function parse(text: string): Ruleset {
+export function parseDraft(text: string): Ruleset {
   try {
     return parseRuleset(text);
   } catch (error) {
@@ -151,7 +151,7 @@ function parse(text: string): Ruleset {
 
 /** @throws AdminProblem for mistakes, and for examples that come out otherwise */
 function requireSound(text: string): void {
-  const failed = runExamples(parse(text)).filter(({ passed }) => !passed);
+  const failed = runExamples(parseDraft(text)).filter(({ passed }) => !passed);
   if (failed.length === 0) return;
   const lines = failed.map(
     ({ name, action, rules }) => `${name}: got ${action}; rules: ${rules.join(", ") || "none"}`,
@@ -178,7 +178,7 @@ async function assessVisitor(
 ): Promise<object> {
   const release = releases.current;
   if (release === undefined) throw new AdminProblem("NO_RELEASE");
-  if (draft !== undefined) parse(draft);
+  if (draft !== undefined) parseDraft(draft);
   const { name, stamps } = release;
   const { number, text } = rulesetCache.current;
   const question: AssessQuestion = {

@@ -566,12 +566,14 @@ describe("usage and counts", () => {
 const SAMPLES: Readonly<Record<string, string>> = {
   ip: "81.2.69.142",
   email_address: "a@gmail.com",
+  assessment_id: `asm_${"0".repeat(16)}`,
   file: "docs.css",
 };
 
 /** A body for each operation that takes another one than a batch. */
 const BODIES: Readonly<Partial<Record<OperationId, string>>> = {
   assess: '{"event":"login","ip":"81.2.69.142"}',
+  assess_outcome: '{"outcome":"abuse"}',
 };
 
 test.each(OPERATION_IDS)("%s answers as its row says", async (id) => {

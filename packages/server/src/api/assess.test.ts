@@ -121,6 +121,19 @@ describe("a visitor", () => {
     });
   });
 
+  test("is counted while a rule reads that", async () => {
+    const rule = SHADOW.replace("ip.is_tor_exit", 'count("network", "1h") > 2').replace("shadow", "live");
+    const { ask, rulesets } = setUp({ text: rule });
+    const actions: string[] = [];
+    for (let i = 0; i < 3; i++) actions.push((await ask({ event: "sign_up", ip: "8.8.8.8" })).action);
+    expect(actions).toEqual(["allow", "allow", "deny"]);
+    const { facts } = await ask({ event: "sign_up", ip: "8.8.8.8" }, "?include=facts");
+    expect(facts).toMatchObject({ "count.network_1h": 4, "count.network_24h": 4 });
+    rulesets.current = ruleset(8, SHADOW);
+    const plain = await ask({ event: "sign_up", ip: "8.8.8.8" }, "?include=facts");
+    expect(Object.keys(plain.facts ?? {}).filter((name) => name.startsWith("count."))).toEqual([]);
+  });
+
   test("is not innocent for want of data", async () => {
     const { ask } = setUp({ missing: ["is_abuser"] });
     const answer = await ask({ event: "login", ip: "8.8.8.8" });

@@ -1,12 +1,15 @@
-// assess.ts: should this visitor be let in, and why?
+// assess.ts: should this visitor be let in, and why? And what became of the visitor?
 //
-// src  docs/decisions.md
+// src  docs/decisions.md, docs/stored-decisions.md
 
-import { type ApiContext, callOf, type Handlings } from "./handler.ts";
+import { type ApiContext, callOf, type Handlings, type Route, readPathValue } from "./handler.ts";
 import type { Exchange } from "./request-context.ts";
 import { NO_STORE } from "./responses.ts";
 
-export const ASSESS_HANDLINGS = { assess: { handle: assess } } satisfies Handlings;
+export const ASSESS_HANDLINGS = {
+  assess: { handle: assess },
+  assess_outcome: { handle: setOutcome },
+} satisfies Handlings;
 
 async function assess(exchange: Exchange, api: ApiContext): Promise<Response> {
   const { responses } = api;
@@ -14,13 +17,25 @@ async function assess(exchange: Exchange, api: ApiContext): Promise<Response> {
   const { answerAssessment } = await import("../assess/answer.ts"); // the first request waits for it, not the start
   const answer = await answerAssessment({ ...api, assessments: await api.assessments() }, call);
   if ("code" in answer) return responses.sendProblem(exchange, answer);
-  if ("answer" in answer) {
+  if ("action" in answer) {
     exchange.isLookup = true;
-    return responses.sendJson(exchange, 200, answer.answer);
+    return responses.sendJson(exchange, 200, answer);
   }
   exchange.values = answer.values;
   exchange.rate = api.buckets.take(call.key, exchange.now, 0); // what the other visitors left
   const headers = responses.makeHeaders(exchange, answer.type, NO_STORE);
   if (answer.isGzip) headers["Content-Encoding"] = "gzip";
   return new Response(answer.body, { headers });
+}
+
+async function setOutcome(exchange: Exchange, api: ApiContext, route: Route): Promise<Response> {
+  const { responses } = api;
+  const call = callOf(exchange, api, "assess");
+  const id = readPathValue(exchange, route);
+  if (typeof id !== "string") return responses.sendProblem(exchange, id);
+  const { answerOutcome } = await import("../assess/answer.ts");
+  const answer = await answerOutcome({ ...api, assessments: await api.assessments() }, call, id);
+  return "code" in answer
+    ? responses.sendProblem(exchange, answer)
+    : responses.sendJson(exchange, 200, answer);
 }

@@ -72,7 +72,7 @@ export function callOf<S extends Scope>(
   };
 }
 
-/** The value at the end of a path, decoded. */
+/** The value of a path, decoded. */
 export function readPathValue(exchange: Exchange, route: Route): string | Problem {
   return decodeSegment(pathValue(exchange, route)) ?? PATH_INVALID;
 }
@@ -82,7 +82,8 @@ export function readPathText(exchange: Exchange, route: Route): string | Problem
   return decodeText(pathValue(exchange, route)) ?? PATH_INVALID;
 }
 
-/** The value at the end of a path, as sent; "" where the route has none. */
+/** The value of a path, as sent; "" where the route has none. */
 export function pathValue({ target, pathEnd }: Exchange, { path }: Route): string {
-  return path.suffix === undefined ? "" : target.slice(path.prefix.length, pathEnd);
+  const { prefix, suffix } = path;
+  return suffix === undefined ? "" : target.slice(prefix.length, pathEnd - suffix.length);
 }

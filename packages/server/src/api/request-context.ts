@@ -2,7 +2,9 @@
 // the API needs of the server around it.
 
 import type { IpAddress, LoadedRelease, Mode, Overrides, Prefix } from "@inkling/engine";
+import type { VisitorCounts } from "../assess/visitor-counts.ts";
 import type { BatchMemory } from "../batch/memory.ts";
+import type { Decisions } from "../decisions/decisions.ts";
 import { callerAddress, proxyAddress, visitorAddress } from "../http/client-address.ts";
 import type { Key } from "../keys/key.ts";
 import type { Keyring } from "../keys/keyring.ts";
@@ -44,6 +46,10 @@ export interface AppOptions extends StatusSource {
   readonly usage: UsageCounter;
   readonly overrides: { readonly current: Overrides };
   readonly rulesets: { readonly current: PublishedRuleset };
+  readonly visits: Pick<VisitorCounts, "add">;
+  readonly decisions: Decisions;
+  /** Are the decisions of assessments stored? */
+  readonly storesDecisions: boolean;
   readonly checks: Pick<EmailChecks, "checkMx">;
   readonly trustedProxies: readonly Prefix[];
   readonly counts: Counts;

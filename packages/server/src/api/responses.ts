@@ -2,6 +2,7 @@
 //
 // src  RFC 9457 (problems), RFC 9110 13.1.2 (If-None-Match); the RateLimit headers: limits/rate-headers.ts
 
+import { recordOf } from "@inkling/contract";
 import { LOOKUPS, type LoadedRelease, type Lookup, type StateHeader, StateHeaders } from "@inkling/engine";
 import { matchesEtag } from "../http/etag.ts";
 import { PROBLEM_TYPE, type Problem, problemBody } from "../http/problems.ts";
@@ -77,10 +78,7 @@ function answerTemplates(
       ...(state === undefined ? {} : { [DATA_STATE]: state }),
     });
   };
-  return Object.fromEntries(LOOKUPS.map((lookup) => [lookup, template(lookup)])) as Record<
-    Lookup,
-    AnswerHeaders
-  >;
+  return recordOf(LOOKUPS, template);
 }
 
 export class Responses {

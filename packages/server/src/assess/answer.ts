@@ -1,17 +1,26 @@
 // answer.ts: a request about one visitor as JSON, or about many as NDJSON -> its answer.
 //
 // in   a POST whose key was admitted, with the token of one visitor taken
-// out  the decision about one visitor; or a stream with a decision or a problem for each line
+// out  the decision about one visitor; or a stream with a decision or a problem for each line; or what an outcome labels
 // err  problems as values
 
+import {
+  ASSESSMENT,
+  type AssessmentAnswer,
+  type DecisionOutcomeSet,
+  OUTCOMES,
+  type Outcome,
+} from "@inkling/contract";
 import { answerLines, type BatchAnswer, type BatchServer, type Call, isCutOff } from "../batch/batch.ts";
 import { acceptsGzip, CUT_SHORT, decoded, formOf, isGzipped, parseJson, readAll } from "../batch/body.ts";
 import type { ByteStream } from "../batch/gunzip.ts";
 import type { LineAnswers, LineBlock } from "../batch/line-block.ts";
 import type { Output } from "../batch/output.ts";
+import type { Decisions } from "../decisions/decisions.ts";
 import { type Problem, problem, problemBody } from "../http/problems.ts";
 import type { Question } from "../lookup/pipeline.ts";
-import type { Assessments, Decided } from "./assessments.ts";
+import { type Assessments, SANDBOX_ID } from "./assessments.ts";
+import { type Decided, decisionRow } from "./decided.ts";
 
 /** Largest description of one visitor: a line of a stream has no more. */
 const MAX_VISITOR_BYTES = 64 * 1024;
@@ -19,30 +28,56 @@ const TOO_LARGE = problem("CONTENT_TOO_LARGE", "The description of a visitor has
 const LINE_TOO_LONG = problem("BODY_INVALID", "This line is longer than 64 KiB.");
 const CRASHED = problem("INTERNAL");
 
+const ID = new RegExp(ASSESSMENT.members.id.pattern);
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/;
+const KEY_INVALID = problem("IDEMPOTENCY_KEY_INVALID");
+const KEY_OF_STREAM = problem(
+  "IDEMPOTENCY_KEY_INVALID",
+  "`Idempotency-Key` names a request about one visitor: send each visitor as JSON, or the stream without the header.",
+);
+const KEY_OF_OTHER_BODY = problem(
+  "IDEMPOTENCY_KEY_INVALID",
+  "Another body was sent with this `Idempotency-Key` in the last 24 hours. Use a new key for each visitor.",
+);
+const NO_OUTCOMES = problem("CONTENT_TYPE_INVALID", "Send one outcome as `Content-Type: application/json`.");
+const OUTCOME_INVALID = problem(
+  "BODY_INVALID",
+  `Send {"outcome":"…"} with one of ${OUTCOMES.map((outcome) => `"${outcome}"`).join(", ")}.`,
+);
+const NOT_FOUND = problem("DECISION_NOT_FOUND");
+const NOT_STORED = problem(
+  "DECISION_NOT_FOUND",
+  "This server stores no decisions. The operator can set INKLING_DECISIONS=1.",
+);
+const NOT_IN_SANDBOX = problem(
+  "DECISION_NOT_FOUND",
+  `Sandbox keys know the decision ${SANDBOX_ID} only, which every sandbox assessment has.`,
+);
+const UNREACHABLE = problem("DECISIONS_UNREACHABLE");
+
 const NEWLINE = 0x0a;
 const encoder = new TextEncoder();
 
-/** Records decisions, off the request path. */
-export interface DecisionSink {
-  record(decided: Decided, question: Question): void;
-}
-
 interface AssessServer extends BatchServer {
   readonly assessments: Assessments;
-  readonly decisions?: DecisionSink | undefined;
+  readonly decisions: Decisions;
+  readonly storesDecisions: boolean;
 }
 
 /** Answers about one visitor, or returns the stream that answers about many. */
 export async function answerAssessment(
   server: AssessServer,
   call: Call,
-): Promise<Decided | BatchAnswer | Problem> {
+): Promise<AssessmentAnswer | BatchAnswer | Problem> {
   const { headers, body } = call.request;
   const form = formOf(headers.get("content-type"));
   if (typeof form !== "string") return form;
   const isGzip = isGzipped(headers.get("content-encoding"));
   if (typeof isGzip !== "boolean") return isGzip;
+  const key = server.storesDecisions && !call.question.isSandbox ? headers.get("idempotency-key") : null;
+  if (key !== null && !IDEMPOTENCY_KEY.test(key)) return KEY_INVALID;
   if (form === "ndjson") {
+    if (key !== null) return KEY_OF_STREAM;
     const mayZip = acceptsGzip(headers.get("accept-encoding"));
     const answers = (out: Output) => new AssessmentLines(server, call, out);
     return answerLines(
@@ -55,8 +90,63 @@ export async function answerAssessment(
   const bytes = await readVisitor(server, call, isGzip);
   if (!(bytes instanceof Uint8Array)) return bytes;
   const decided = server.assessments.assess(parseJson(bytes), call.question);
-  if (!("code" in decided)) server.decisions?.record(decided, call.question);
-  return decided;
+  if ("code" in decided) return decided;
+  if (key !== null) return answerOnce(server, call, decided, { key, bytes });
+  store(server, decided, call.question);
+  return decided.answer;
+}
+
+function store({ decisions, storesDecisions }: AssessServer, decided: Decided, question: Question): void {
+  if (storesDecisions && !question.isSandbox) decisions.record(decisionRow(decided, question.now));
+}
+
+/**
+ * Gives a request the decision about the first one with its `Idempotency-Key`. What `include` adds is looked up again: it is
+ * not stored.
+ */
+async function answerOnce(
+  { decisions }: AssessServer,
+  { key: apiKey, question }: Call,
+  decided: Decided,
+  { key, bytes }: { readonly key: string; readonly bytes: Uint8Array },
+): Promise<AssessmentAnswer | Problem> {
+  const name = { idempotency: hashOf(`${apiKey.id} ${key}`), body_hash: hashOf(bytes) };
+  const row = decisionRow(decided, question.now, name);
+  const { answer, bodyHash } = await decisions.claim({ ...row, ...name });
+  return bodyHash === name.body_hash ? { ...decided.answer, ...answer } : KEY_OF_OTHER_BODY;
+}
+
+const hashOf = (value: string | Uint8Array) =>
+  new Bun.CryptoHasher("sha256").update(value).digest("base64url");
+
+/** Labels a decision, or says why it cannot. */
+export async function answerOutcome(
+  server: AssessServer,
+  call: Call,
+  id: string,
+): Promise<DecisionOutcomeSet | Problem> {
+  const { headers } = call.request;
+  const form = formOf(headers.get("content-type"));
+  if (typeof form !== "string") return form;
+  if (form === "ndjson") return NO_OUTCOMES;
+  const isGzip = isGzipped(headers.get("content-encoding"));
+  if (typeof isGzip !== "boolean") return isGzip;
+  const bytes = await readVisitor(server, call, isGzip);
+  if (!(bytes instanceof Uint8Array)) return bytes;
+  const outcome = outcomeOf(parseJson(bytes));
+  if (outcome === undefined) return OUTCOME_INVALID;
+  if (call.question.isSandbox) return id === SANDBOX_ID ? { id, outcome } : NOT_IN_SANDBOX;
+  const result = ID.test(id) ? await server.decisions.label(id, outcome) : "unknown";
+  if (result === "labelled") return { id, outcome };
+  if (result === "away") return UNREACHABLE;
+  return server.storesDecisions ? NOT_FOUND : NOT_STORED;
+}
+
+/** @param value what was sent, parsed from JSON */
+function outcomeOf(value: unknown): Outcome | undefined {
+  if (typeof value !== "object" || value === null || Object.keys(value).length !== 1) return undefined;
+  const { outcome } = value as { readonly outcome?: unknown };
+  return OUTCOMES.find((known) => known === outcome);
 }
 
 /** The body of a request about one visitor, decoded. */
@@ -104,7 +194,7 @@ class AssessmentLines implements LineAnswers {
       return;
     }
     this.lookups++;
-    this.server.decisions?.record(decided, this.question);
+    store(this.server, decided, this.question);
     this.write(JSON.stringify(decided.answer));
   }
 
@@ -127,7 +217,7 @@ class AssessmentLines implements LineAnswers {
   }
 
   private write(text: string): void {
-    this.out.add(encoder.encode(text));
-    this.out.addByte(NEWLINE);
+    this.out.append(encoder.encode(text));
+    this.out.appendByte(NEWLINE);
   }
 }

@@ -5,14 +5,13 @@
 // err  problems as values; none thrown
 // cost three lookups, the parsing of their answers and the ruleset: about as much as the three requests that it replaces
 
-import { type AssessmentAnswer, REPUTATION_FLAGS } from "@inkling/contract";
-import { Answerer, bitsOf, INCLUDE } from "@inkling/engine";
+import { type CountSubject, countFact, REPUTATION_FLAGS } from "@inkling/contract";
+import { Answerer, bitsOf, INCLUDE, networkText, normalMailbox, parseEmail } from "@inkling/engine";
 import {
   type AssessmentInput,
   assess,
   assessmentAnswer,
   DEFAULT_RULESET,
-  type Facts,
   lookUpVisitor,
   parseRuleset,
   type Ruleset,
@@ -28,19 +27,14 @@ import { type Pipeline, type Question, WANTS } from "../lookup/pipeline.ts";
 import { SANDBOX_VERSION, sandboxAddress, sandboxEmail } from "../lookup/sandbox.ts";
 import type { PublishedRuleset } from "../rulesets/record.ts";
 import type { Counts } from "../telemetry/counts.ts";
-
-/** What one assessment saw and decided. */
-export interface Decided {
-  readonly input: AssessmentInput;
-  readonly facts: Facts;
-  readonly ruleset: Ruleset;
-  readonly answer: AssessmentAnswer;
-}
+import type { Decided } from "./decided.ts";
+import type { VisitorCounts } from "./visitor-counts.ts";
 
 interface AssessmentsOptions {
   readonly pipeline: Pipeline;
   readonly counts: Pick<Counts, "countFlags" | "countDisposable">;
   readonly rulesets: { readonly current: PublishedRuleset };
+  readonly visits: Pick<VisitorCounts, "add">;
   readonly randomBytes: (n: number) => Uint8Array;
 }
 
@@ -48,7 +42,7 @@ const ID_LENGTH = 16;
 /** Lines of a problem's detail. */
 const MAX_LINES = 5;
 /** Of each sandbox answer, so that a client's tests can compare whole answers. */
-const SANDBOX_ID = `asm_${"0".repeat(ID_LENGTH)}`;
+export const SANDBOX_ID = `asm_${"0".repeat(ID_LENGTH)}`;
 
 const NOT_JSON = problem("BODY_INVALID");
 
@@ -90,7 +84,8 @@ export class Assessments {
     if ("code" in answers) return answers;
     if ("reason" in answers) return problemOf(answers);
     if (!question.isSandbox) this.count(answers);
-    const facts = visitorFacts(input, answers, ruleset.schema, question.now);
+    const counts = question.isSandbox ? {} : this.countVisit(ruleset, answers, input, question.now);
+    const facts = visitorFacts(input, { ...answers, counts }, ruleset.schema, question.now);
     // The sandbox's answers are fixed: they do not follow what the operator publishes.
     const decidedBy = question.isSandbox ? DEFAULT_RULESET : ruleset;
     const decision = assess(facts, decidedBy, answers.degraded);
@@ -107,6 +102,32 @@ export class Assessments {
     if (ip === undefined) return { address: undefined, email };
     const subject = this.options.pipeline.readSubject(ip, question);
     return "code" in subject ? subject : { address: subject.address, email };
+  }
+
+  /** Only what the ruleset counts: others cost nothing. */
+  private countVisit(
+    { counts }: Ruleset,
+    { address }: VisitorAnswers,
+    { email }: AssessmentInput,
+    now: number,
+  ): VisitorAnswers["counts"] {
+    const { host } = counts.length === 0 || email === undefined ? {} : parseEmail(email);
+    const values: Readonly<Record<CountSubject, string | undefined>> = {
+      network: address && networkText(address, address.family === 4 ? 24 : 48),
+      mailbox: email === undefined || host === undefined ? undefined : normalMailbox(email, host),
+      domain: host,
+    };
+    return Object.fromEntries(
+      counts.flatMap((subject) => {
+        const value = values[subject];
+        if (value === undefined) return [];
+        const { hour, day } = this.options.visits.add(subject, value, now);
+        return [
+          [countFact(subject, "1h"), hour],
+          [countFact(subject, "24h"), day],
+        ];
+      }),
+    );
   }
 
   private count({ reputation, email }: VisitorAnswers): void {

@@ -140,8 +140,8 @@ export class BatchAnswers implements LineAnswers {
   refuse(refusal: Problem): void {
     const { counts, out, separator } = this.options;
     counts.countProblem(refusal.code);
-    out.add(this.problemBytes(refusal));
-    out.addByte(separator);
+    out.append(this.problemBytes(refusal));
+    out.appendByte(separator);
   }
 
   private write(answer: Answer): void {
@@ -150,8 +150,8 @@ export class BatchAnswers implements LineAnswers {
       this.refuse(answer);
       return;
     }
-    this.options.out.add(answer);
-    this.options.out.addByte(this.options.separator);
+    this.options.out.append(answer);
+    this.options.out.appendByte(this.options.separator);
   }
 
   /** The answer of nearly every value. @returns false when it takes the long way: nothing was written then */
@@ -163,7 +163,7 @@ export class BatchAnswers implements LineAnswers {
     const length = segment.answers.copy(record, out);
     if (length === 0) return this.copyUnlisted();
     if (lookup !== "email") pipeline.countRecord(lookup, segment, record, this.question.now);
-    out.addByte(separator);
+    out.appendByte(separator);
     this.lookups++;
     return true;
   }

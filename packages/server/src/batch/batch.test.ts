@@ -49,7 +49,7 @@ function segment(answer: string, record = 1): IpSegment {
     answers: {
       copy: (number: number, out: PartSink) => {
         if (number !== record) return 0;
-        out.addPart(encode(answer), 0, answer.length);
+        out.append(encode(answer), 0, answer.length);
         return answer.length;
       },
       touch: () => 0,

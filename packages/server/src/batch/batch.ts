@@ -122,7 +122,7 @@ async function answerValues(
   }
   if (wantsMx(call) && values.length !== 1) return ONE_CHECK;
   const out = new Output(PIECE_BYTES);
-  out.add(OPENING);
+  out.append(OPENING);
   const answers = answersOf(server, call, out, COMMA);
   const meter = new KeyMeter(server, call.scope, call.key, call.rate);
   const covered = meter.takeUpTo(values.length, now);
@@ -142,7 +142,7 @@ async function answerValues(
   meter.recordLookups(answers.lookups, now);
   meter.recordRefusals("rate_limited", values.length - covered, now);
   if (values.length > 0) out.length--; // the last comma
-  out.add(CLOSING);
+  out.append(CLOSING);
   const plain = out.take();
   const zipped = mayZip ? gzipped(plain) : undefined;
   return {

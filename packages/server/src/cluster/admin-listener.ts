@@ -148,7 +148,7 @@ export class AdminListener {
 
   private async loadApp(): Promise<AdminApp> {
     const { services, source, log, onProblem, report } = this.parts;
-    const { store, overrides, rulesets, releases, keyLoader, keyring, guard } = services;
+    const { store, overrides, rulesets, decisions, releases, keyLoader, keyring, guard } = services;
     const { AdminApp } = await import("../admin/app.ts");
     return new AdminApp({
       overrides: store.overrides,
@@ -156,6 +156,7 @@ export class AdminListener {
       store,
       overrideCache: overrides,
       rulesetCache: rulesets,
+      decisions,
       keyLoader,
       keyring,
       guard,
@@ -171,6 +172,7 @@ export class AdminListener {
       documents: () => import("../openapi/admin.ts"),
       log,
       now: Date.now,
+      elapsed: () => performance.now(),
       newRequestId: this.newRequestId,
       randomBytes: (n) => crypto.getRandomValues(new Uint8Array(n)),
     });

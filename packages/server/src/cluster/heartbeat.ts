@@ -8,7 +8,7 @@
 export const SILENT_LOOKS = 10;
 export const GONE_LOOKS = 30;
 
-export type PrimaryState = "alive" | "silent" | "gone";
+type PrimaryState = "alive" | "silent" | "gone";
 
 export class Heartbeat {
   private beats: number | undefined;

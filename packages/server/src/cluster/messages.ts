@@ -6,6 +6,7 @@
 
 import type { SettingsOf } from "@inkling/contract";
 import type { Override } from "@inkling/engine";
+import type { FromCollector, ToCollector } from "../decisions/collector.ts";
 import type { EpochMs, KeyId } from "../keys/key.ts";
 import { type PlainKeys, plainKeys } from "../keys/snapshot.ts";
 import type { CellKind } from "../limits/cell-memory.ts";
@@ -31,6 +32,8 @@ export interface WorkerStart extends Pick<ServerOptions, "mode" | "version"> {
   /** By how much the primary holds the machine's clock to be ahead (limits/steady-clock.ts). */
   readonly clockAheadMs: number;
   readonly cells: CellKind;
+  /** Of the counts of visitors. */
+  readonly visitorKey: Uint8Array;
 }
 
 export interface KeysMessage {
@@ -57,6 +60,7 @@ export type ToWorker =
   | KeysMessage
   /** Comes after one of each of the above. */
   | { readonly type: "listen" }
+  | ToCollector
   | { readonly type: "settings"; readonly settings: SettingsOf<"worker"> }
   | { readonly type: "report" }
   /** The server stops soon: not ready any more, but answering. */
@@ -78,6 +82,7 @@ export type FromWorker =
   | { readonly type: "failed"; readonly code: string; readonly message: string; readonly hint: string }
   /** The keys of this change, and their cells, are in use. */
   | { readonly type: "keys"; readonly change: number }
+  | FromCollector
   | { readonly type: "report"; readonly report: WorkerReport };
 
 /** The message that applies a change in a worker. */

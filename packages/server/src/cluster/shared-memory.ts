@@ -9,12 +9,13 @@
 // next write to them would wait. It is filled with zeroes, because touching a page that has no room kills the process.
 //
 // Its bytes: for each worker its counts (Counts), then one line with its open connections and the primary's beats; after
-// all workers a cell for each key.
+// all workers the counts of visitors, then a cell for each key.
 
 import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { messageOf } from "@inkling/release-store";
+import { VISITOR_COUNTS_BYTES, VisitorCounts } from "../assess/visitor-counts.ts";
 import { StartError } from "../http/start-error.ts";
 import type { EpochMs } from "../keys/key.ts";
 import { type CellKind, type CellMemory, cellsIn } from "../limits/cell-memory.ts";
@@ -33,9 +34,10 @@ const WORKER_BYTES = COUNTED_BYTES + LINE_BYTES;
 const CHUNK_BYTES = 1 << 20;
 
 /** What both sides have to agree on; another version of the code may lay it out in another way. */
-export const LAYOUT = `4 ${WORKER_BYTES} ${CELL_BYTES}`;
+export const LAYOUT = `6 ${WORKER_BYTES} ${VISITOR_COUNTS_BYTES} ${CELL_BYTES}`;
 
-const bytesFor = (workers: number, cells: number) => workers * WORKER_BYTES + cells * CELL_BYTES;
+const cellsAt = (workers: number) => workers * WORKER_BYTES + VISITOR_COUNTS_BYTES;
+const bytesFor = (workers: number, cells: number) => cellsAt(workers) + cells * CELL_BYTES;
 
 /** The shared memory as one process sees it. */
 export class SharedView {
@@ -48,7 +50,12 @@ export class SharedView {
     const folder = process.platform === "linux" ? "/proc/self/fd" : "/dev/fd";
     this.memory = Bun.mmap(`${folder}/${descriptor}`, { shared: true }) as Uint8Array<ArrayBuffer>;
     this.workers = workers;
-    this.cells = cellsIn(this.memory.subarray(workers * WORKER_BYTES), base, kind);
+    this.cells = cellsIn(this.memory.subarray(cellsAt(workers)), base, kind);
+  }
+
+  /** What all workers have counted of visitors. @param key the same in every process */
+  visitorCounts(key: Uint8Array): VisitorCounts {
+    return new VisitorCounts(this.memory.subarray(this.workers * WORKER_BYTES, cellsAt(this.workers)), key);
   }
 
   /** What a worker counts; what its predecessors in the slot counted is in there. */

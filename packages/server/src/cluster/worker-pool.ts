@@ -5,8 +5,9 @@
 //      with exit code or signal, and the worker is replaced
 
 import { type ServerSettings, type SettingsOf, settingsOf } from "@inkling/contract";
-import { backoffMs, crashReport, messageOf as textOf } from "@inkling/release-store";
+import { backoffMs, crashReport, messageOf as textOf, within } from "@inkling/release-store";
 import { processCommand } from "@inkling/release-store/program";
+import type { FromCollector } from "../decisions/collector.ts";
 import { StartError } from "../http/start-error.ts";
 import { CHANGES, type Change, type ServerOptions } from "../serving/options.ts";
 import type { Services } from "../serving/services.ts";
@@ -16,6 +17,7 @@ import type { Log } from "../telemetry/log.ts";
 import { type FromWorker, messageOf, type ToWorker, type WorkerSlot, type WorkerStart } from "./messages.ts";
 import type { ClaimedPort } from "./port-claim.ts";
 import { LAYOUT, type SharedMemory } from "./shared-memory.ts";
+import { WorkerDecisions } from "./worker-decisions.ts";
 import { WorkerTotals } from "./worker-totals.ts";
 
 const WORKER_STATES = ["starting", "serving", "waiting"] as const;
@@ -63,10 +65,12 @@ interface WorkerPoolParts {
 export class WorkerPool implements Serving {
   counts = new Counts();
   private restarts = 0;
+  private readonly visitorKey = crypto.getRandomValues(new Uint8Array(32));
   private options: ServerOptions;
   private readonly parts: WorkerPoolParts;
   private readonly members: readonly Member[];
   private readonly totals: WorkerTotals;
+  private readonly decisions: WorkerDecisions;
   /** Known once the workers may listen. */
   private services: Services | undefined;
   private isDraining = false;
@@ -80,6 +84,7 @@ export class WorkerPool implements Serving {
     this.options = options;
     this.parts = parts;
     this.totals = new WorkerTotals(options.maxConnections);
+    this.decisions = new WorkerDecisions((slot) => parts.memory.view.countsOf(slot).decisions);
     const idle = { state: "starting", child: undefined, startedAt: undefined, timer: undefined } as const;
     const zero = { startsAt: 0, failures: 0, silentSeconds: 0, keysChange: 0 };
     this.members = Array.from({ length: options.workers }, (_, slot) => ({ slot, ...idle, ...zero }));
@@ -123,6 +128,10 @@ export class WorkerPool implements Serving {
 
   get connections() {
     return this.totals.connections;
+  }
+
+  get lostDecisions() {
+    return this.decisions.lost;
   }
 
   get processes() {
@@ -189,7 +198,10 @@ export class WorkerPool implements Serving {
       serialization: "advanced",
       env: { ...this.options.workerEnvironment },
       ipc: (message: FromWorker) => {
-        if (member.child === child) this.take(member, message);
+        const isRunning = member.child === child;
+        if (message.type === "decisions" || message.type === "decision-question")
+          this.takeDecisions(member, message, isRunning);
+        else if (isRunning) this.take(member, message);
       },
       onExit: (_, code, signal) => {
         if (member.child === child) this.replace(member, child, code, signal);
@@ -220,6 +232,7 @@ export class WorkerPool implements Serving {
       version,
       slot,
       layout: LAYOUT,
+      visitorKey: this.visitorKey,
       base: memory.base,
       clockAheadMs: this.services?.clock.aheadMs ?? 0,
       cells: memory.kind,
@@ -251,7 +264,16 @@ export class WorkerPool implements Serving {
     }
   }
 
-  private take(member: Member, message: FromWorker): void {
+  /** Also from a worker that has ended since. */
+  private takeDecisions(member: Member, message: FromCollector, isRunning: boolean): void {
+    const { services } = this;
+    if (services === undefined) return; // no worker answers before they are there
+    this.decisions.take(member.slot, message, isRunning, services.decisions, (reply) => {
+      if (isRunning) this.send(member, reply);
+    });
+  }
+
+  private take(member: Member, message: Exclude<FromWorker, FromCollector>): void {
     const { log } = this.parts;
     const { slot, child } = member;
     switch (message.type) {
@@ -296,6 +318,7 @@ export class WorkerPool implements Serving {
     member.child = undefined;
     member.state = "waiting";
     this.totals.end(member.slot);
+    this.decisions.end(member.slot);
     for (const onReport of this.onReport) onReport(member);
     if (this.isStopping) return;
     // It touched a page of a segment that cannot be read: the next one must not begin with that release.
@@ -341,9 +364,7 @@ export class WorkerPool implements Serving {
     };
     this.onReport.add(onReport);
     for (const member of missing) this.send(member, { type: "report" });
-    const timer = setTimeout(resolve, REPORT_WAIT_MS);
-    await promise;
-    clearTimeout(timer);
+    await within(REPORT_WAIT_MS, promise, () => {});
     this.onReport.delete(onReport);
   }
 

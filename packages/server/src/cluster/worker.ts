@@ -8,6 +8,7 @@
 // the shared memory. It ends on request, and when the primary has ended.
 
 import { Overrides } from "@inkling/engine";
+import { DecisionCollector } from "../decisions/collector.ts";
 import { StartError } from "../http/start-error.ts";
 import { Keyring } from "../keys/keyring.ts";
 import { keysFromPlain } from "../keys/snapshot.ts";
@@ -30,6 +31,8 @@ export interface WorkerHost {
 const REPORT_MS = 1_000;
 /** Without a primary a new one may be about to listen: slow requests are not waited for. */
 const ORPHAN_DRAIN_MS = 1_000;
+/** Longest wait, at the end, until the primary has the last decisions. */
+const HAND_OVER_MS = 2_000;
 
 export class Worker {
   private readonly start: WorkerStart;
@@ -39,6 +42,7 @@ export class Worker {
   private readonly keyring = new Keyring();
   private readonly overrides = { current: Overrides.NONE };
   private readonly rulesets = { current: NO_RULESET };
+  private readonly decisions: DecisionCollector;
   private readonly answering: Answering;
   private view: SharedView;
   private readonly timer: ReturnType<typeof setInterval>;
@@ -70,6 +74,11 @@ export class Worker {
       },
       () => this.listen(),
     );
+    const counts = this.view.countsOf(slot);
+    this.decisions = new DecisionCollector(
+      (message) => host.send(message),
+      () => counts.countDecision(),
+    );
     this.answering = new Answering(settings, {
       mode,
       version,
@@ -78,9 +87,11 @@ export class Worker {
       primary: this.primary,
       overrides: this.overrides,
       rulesets: this.rulesets,
+      visits: this.view.visitorCounts(start.visitorKey),
       cells: this.view.cells,
       clockAheadMs: start.clockAheadMs,
-      counts: this.view.countsOf(slot),
+      counts,
+      decisions: this.decisions,
       log: this.log,
       worker: { slot, workers, share: (open) => this.view.putConnections(slot, open) },
     });
@@ -103,6 +114,9 @@ export class Worker {
       case "listen":
         this.mayListen = true;
         return this.listen();
+      case "decisions-taken":
+      case "decision-reply":
+        return this.decisions.take(message);
       case "settings":
         this.log.level = message.settings.logLevel;
         return this.answering.reload(message.settings);
@@ -129,6 +143,7 @@ export class Worker {
     this.isStopping = true;
     clearInterval(this.timer);
     await this.answering.stop(isOrphan ? ORPHAN_DRAIN_MS : undefined);
+    await this.decisions.stop(isOrphan ? 0 : HAND_OVER_MS);
     await this.releases.stop();
     this.view.putConnections(this.start.slot, 0);
     this.log.flush();

@@ -3,6 +3,7 @@
 // err  StartError with a hint, one line: a port in use, not allowed, not on this machine
 
 import http from "node:http";
+import { within } from "@inkling/release-store";
 import { collecting, type Handler } from "./gc-policy.ts";
 import { type Listener, listenError } from "./listen-error.ts";
 
@@ -44,11 +45,5 @@ export function listen(options: ListenOptions): Bun.Server<undefined> {
 
 /** Resolves when every request under way was answered, or after `most` ms. */
 export async function drained(server: Bun.Server<undefined>, most = DRAIN_MS): Promise<void> {
-  const graceful = server.stop();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<"late">((resolve) => {
-    timer = setTimeout(() => resolve("late"), most);
-  });
-  if ((await Promise.race([graceful, late])) === "late") await server.stop(true);
-  clearTimeout(timer);
+  await within(most, server.stop(), () => server.stop(true));
 }

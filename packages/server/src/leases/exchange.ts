@@ -1,18 +1,23 @@
-// exchange.ts: a host's exchange with its group: what it reads, what it computes from that, and what it writes.
+// exchange.ts: a host's exchange with its group, in four steps:
+//
+//   1 request  The host looks up what each key has left and lacks. What it gives back leaves its cells now (lease-state.ts).
+//   2 read     It reads the time of the database, the hosts, and the state of these keys (tables.ts). A host that is not
+//              among them, or that may have a larger share, joins first.
+//   3 compute  Each key's next state, and the host's grant, follow from both (group.ts).
+//   4 write    It writes a key's state only if the version that it read is still there. Keys that another host wrote in
+//              between take steps 2 to 4 again. Written grants go into the cells; the next request confirms the answer.
 //
 // in   what the host's keys want; the rows of the group
 // out  what they get
 // err  what the rows throw: nothing was given, or it is unknown: the host then acts as if nothing was
-// cost a round trip to read and one to write, for 500 keys; a key that another host wrote in between takes both again
+// cost a round trip to read and one to write, for 500 keys
 //
-// Nothing is locked from reading to writing. A key's state is written only where the version that was read is still there,
-// so an exchange counts as of the moment of its reading, however late its writing arrives. What a host has left it looked up before that moment: it
-// had no less. (In one round trip the state would be older than the look, and what the bucket gained in between could be
-// counted although there was no room for it.)
+// No lock is held from step 2 to step 4: an exchange counts as of its reading, however late its writing arrives. The host
+// looked up what it has left before that moment, so it had no less. (With one round trip the state would be older than the
+// request, and what the bucket gained in between could be counted although there was no room for it.)
 
 import { dayOf } from "../keys/day.ts";
 import type { KeyId } from "../keys/key.ts";
-import type { LeaseAnswer, LeaseRequest } from "./book.ts";
 import {
   confirmHost,
   exchangeKey,
@@ -25,6 +30,7 @@ import {
   membersOf,
   shareAmong,
 } from "./group.ts";
+import type { LeaseAnswer, LeaseRequest } from "./lease-state.ts";
 
 const KEYS_AT_ONCE = 500;
 /** With 8 hosts that are 20 ms from the database one of three is too late: four in a row, one of a hundred. */
@@ -73,36 +79,56 @@ export async function exchangeLeases(
   host: HostId,
   { confirmed, wishes }: LeaseRequest,
 ): Promise<LeaseAnswer> {
-  const grants: LeaseGrant[] = [];
-  let answer: LeaseAnswer | undefined;
-  for (let at = 0; at === 0 || at < wishes.length; at += KEYS_AT_ONCE) {
-    let left = wishes.slice(at, at + KEYS_AT_ONCE);
-    for (let tries = 0; tries === 0 || (left.length > 0 && tries < TRIES); tries++) {
-      const keyIds = left.map(({ keyId }) => keyId);
-      const { now, members, among, before, own, keys, short } = await readAsMember(
-        rows,
-        host,
-        confirmed,
-        keyIds,
-      );
-      answer = { now, hosts: members.length, among, grants, short: new Set(short) };
-      const used = await readUsed(rows, left, keys, dayOf(now));
-      const writes: KeyWrite[] = [];
-      const given: LeaseGrant[] = [];
-      for (const wish of left) {
-        const { keyId } = wish;
-        const known = keys.get(keyId);
-        const next = exchangeKey(known?.state, wish, host, { now, members }, used.get(keyId) ?? 0);
-        const version = (known?.version ?? 0) + 1;
-        writes.push({ keyId, version, state: next.state, shortAt: next.isShort ? now : 0 });
-        given.push(next.grant);
-      }
-      const written = await rows.write(before, own, writes);
-      for (const grant of given) if (written.has(grant.keyId)) grants.push(grant);
-      left = left.filter(({ keyId }) => !written.has(keyId));
-    }
+  let answer = await exchangeSome(rows, host, confirmed, wishes.slice(0, KEYS_AT_ONCE));
+  for (let at = KEYS_AT_ONCE; at < wishes.length; at += KEYS_AT_ONCE) {
+    const next = await exchangeSome(rows, host, confirmed, wishes.slice(at, at + KEYS_AT_ONCE));
+    answer = { ...next, grants: [...answer.grants, ...next.grants] };
   }
-  return answer!; // there was one step at least
+  return answer;
+}
+
+async function exchangeSome(
+  rows: LeaseRows,
+  host: HostId,
+  confirmed: LeaseRequest["confirmed"],
+  wishes: readonly LeaseWish[],
+): Promise<LeaseAnswer> {
+  const grants: LeaseGrant[] = [];
+  let left = wishes;
+  for (let tries = 1; ; tries++) {
+    const { answer, given } = await attempt(rows, host, confirmed, left);
+    grants.push(...given);
+    const written = new Set(given.map(({ keyId }) => keyId));
+    left = left.filter(({ keyId }) => !written.has(keyId));
+    if (left.length === 0 || tries === TRIES) return { ...answer, grants };
+  }
+}
+
+/** Steps 2 to 4. @returns the grants of keys that were written */
+async function attempt(
+  rows: LeaseRows,
+  host: HostId,
+  confirmed: LeaseRequest["confirmed"],
+  wishes: readonly LeaseWish[],
+): Promise<{ answer: Omit<LeaseAnswer, "grants">; given: readonly LeaseGrant[] }> {
+  const keyIds = wishes.map(({ keyId }) => keyId);
+  const { now, members, among, before, own, keys, short } = await readAsMember(rows, host, confirmed, keyIds);
+  const used = await readUsed(rows, wishes, keys, dayOf(now));
+  const writes: KeyWrite[] = [];
+  const grants: LeaseGrant[] = [];
+  for (const wish of wishes) {
+    const { keyId } = wish;
+    const known = keys.get(keyId);
+    const next = exchangeKey(known?.state, wish, host, { now, members }, used.get(keyId) ?? 0);
+    const version = (known?.version ?? 0) + 1;
+    writes.push({ keyId, version, state: next.state, shortAt: next.isShort ? now : 0 });
+    grants.push(next.grant);
+  }
+  const written = await rows.write(before, own, writes);
+  return {
+    answer: { now, hosts: members.length, among, short: new Set(short) },
+    given: grants.filter(({ keyId }) => written.has(keyId)),
+  };
 }
 
 /** What is there, with this host among the members and its last receipt confirmed. */

@@ -97,7 +97,7 @@ export function joinedHost(
 }
 
 /** The group, at one moment. */
-export interface Group {
+interface Group {
   readonly now: number;
   /** All hosts that are not gone, the one that exchanges included. */
   readonly members: readonly GroupHost[];

@@ -9,10 +9,10 @@ import { CELL_BYTES } from "../limits/cells.ts";
 import { KeyCells } from "../limits/key-cells.ts";
 import { LeasedCells } from "../limits/leased-cells.ts";
 import { Buckets } from "../limits/token-bucket.ts";
-import { LeaseBook } from "./book.ts";
 import { exchangeLeases, type GroupRows, type KeyWrite, type LeaseRows, type StoredKey } from "./exchange.ts";
 import type { GroupHost } from "./group.ts";
-import { LEAST_LOOKS } from "./holder.ts";
+import { LEAST_LOOKS } from "./lease-client.ts";
+import { LeaseState } from "./lease-state.ts";
 import { EXCHANGE_MS } from "./size.ts";
 
 const KEY_ID = "key_a";
@@ -133,7 +133,7 @@ class Host {
   readonly cells = new LeasedCells(new Uint8Array(CELL_BYTES), 0);
   readonly keyCells = new KeyCells(this.cells);
   readonly buckets: Buckets;
-  readonly book: LeaseBook;
+  readonly held: LeaseState;
   readonly id: string;
   /** Its clock is wrong by so much. */
   readonly offset: number;
@@ -154,8 +154,8 @@ class Host {
     const byKey = new Map([[KEY_ID, 0]]);
     this.keyCells.replace(this.cells, byKey);
     this.buckets = new Buckets({ rate: 0, burst: 1 }, this.keyCells);
-    this.book = new LeaseBook(() => this.cells, { rate: 0, burst: 1 }, undefined, now);
-    this.book.replaceKeys([key], byKey);
+    this.held = new LeaseState(() => this.cells, { rate: 0, burst: 1 }, undefined, now);
+    this.held.replaceKeys([key], byKey);
     this.nextLook = now + firstLook;
   }
 
@@ -172,13 +172,13 @@ class Host {
     return true;
   }
 
-  /** What the holder does with each look. */
+  /** What the client does with each look. */
   async exchange(): Promise<void> {
-    const request = this.book.request();
+    const request = this.held.request();
     if (request.wishes.length === 0 && ++this.looks < LEAST_LOOKS) return this.way.end();
     this.isExchanging = true;
     try {
-      this.book.accept(await exchangeLeases(this.way, this.id, request), this.way.now);
+      this.held.accept(await exchangeLeases(this.way, this.id, request), this.way.now);
       this.looks = 0;
     } catch {
       this.looks = LEAST_LOOKS; // it acts as if nothing was given
@@ -301,7 +301,7 @@ async function run(
       await host.way.proceed();
       if (now < host.nextLook) continue;
       host.nextLook = now + EXCHANGE_MS;
-      host.book.tick(now);
+      host.held.tick(now);
       if (!host.isExchanging) await host.way.proceed(() => host.exchange());
     }
   }
@@ -494,8 +494,8 @@ test("other defaults: a key without limits of its own asks for a lease, and gets
   ] as const) {
     const before = burst === 60 ? 20 : 0; // what was used stays used
     host.buckets.setDefaults({ rate, burst });
-    host.book.defaults = { rate, burst };
-    expect(host.book.replaceKeys([key], new Map([[KEY_ID, 0]]))).toBe(true);
+    host.held.defaults = { rate, burst };
+    expect(host.held.replaceKeys([key], new Map([[KEY_ID, 0]]))).toBe(true);
     await exchange(host);
     const allowed = lookUps();
     expect(allowed).toBeGreaterThan(0);

@@ -10,9 +10,9 @@ import { GONE_MS } from "@inkling/release-store";
 import type { SQL } from "bun";
 import { type KeyId, SCOPES } from "../keys/key.ts";
 import type { Tables } from "../store/tables.ts";
-import type { LeaseAnswer, LeaseRequest } from "./book.ts";
 import { exchangeLeases, type GroupRows, type KeyWrite, type LeaseRows } from "./exchange.ts";
 import type { GroupHost, HostId, KeyState } from "./group.ts";
+import type { LeaseAnswer, LeaseRequest } from "./lease-state.ts";
 
 /** Any number: what hosts lock that join. */
 const MEMBERS_LOCK = 0x696e6b6d;

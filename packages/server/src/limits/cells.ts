@@ -116,8 +116,8 @@ export class LimitCells {
     for (;;) {
       const seen = Atomics.load(this.words, at);
       const today = this.today(Number(seen), now);
-      const taken = Math.min(most, Math.max(0, quota - (today % DAY_UNIT)));
-      this.chargedDay = Math.floor(today / DAY_UNIT);
+      const taken = Math.min(most, Math.max(0, quota - countOf(today)));
+      this.chargedDay = dayOf(today);
       if (taken === 0 || this.replace(at, seen, today + taken)) return taken;
     }
   }
@@ -131,8 +131,8 @@ export class LimitCells {
     for (;;) {
       const seen = Atomics.load(this.words, at);
       const stored = Number(seen);
-      if (Math.floor(stored / DAY_UNIT) !== day) return;
-      if (this.replace(at, seen, stored - Math.min(count, stored % DAY_UNIT))) return;
+      if (dayOf(stored) !== day) return;
+      if (this.replace(at, seen, stored - Math.min(count, countOf(stored)))) return;
     }
   }
 
@@ -156,18 +156,18 @@ export class LimitCells {
     const seen = Atomics.load(this.words, at);
     // Others may have begun the next day since `now` was read.
     if (!isLater(Number(seen), now) || dayTag(now + DAY_SLACK_MS) !== dayTag(now)) return false;
-    return this.replace(at, seen, dayTag(now) * DAY_UNIT + used);
+    return this.replace(at, seen, quotaWord(dayTag(now), used));
   }
 
   /** Has a request begun the day after that of `now`? */
   isDayAfter(cell: CellIndex, now: EpochMs): boolean {
     const stored = Number(Atomics.load(this.words, cell * WORDS + QUOTA));
-    return Math.floor(stored / DAY_UNIT) === dayTag(now + DAY_MS);
+    return dayOf(stored) === dayTag(now + DAY_MS);
   }
 
   /** What was taken from the quota of this day. */
   usedOfQuota(cell: CellIndex, now: EpochMs, _quota?: number): number {
-    return this.today(Number(Atomics.load(this.words, cell * WORDS + QUOTA)), now) % DAY_UNIT;
+    return countOf(this.today(Number(Atomics.load(this.words, cell * WORDS + QUOTA)), now));
   }
 
   /** Counts lookups, or refusals. */
@@ -193,7 +193,7 @@ export class LimitCells {
    */
   private today(stored: number, now: EpochMs): number {
     const day = dayTag(now);
-    return Math.floor(stored / DAY_UNIT) === day || isLater(stored, now) ? stored : day * DAY_UNIT;
+    return dayOf(stored) === day || isLater(stored, now) ? stored : quotaWord(day, 0);
   }
 
   protected replace(at: number, seen: bigint, next: number): boolean {
@@ -201,9 +201,14 @@ export class LimitCells {
   }
 }
 
+/** Day and count of a quota as one number. */
+const quotaWord = (day: number, count: number) => day * DAY_UNIT + count;
+const dayOf = (word: number) => Math.floor(word / DAY_UNIT);
+const countOf = (word: number) => word % DAY_UNIT;
+
 /** Is the stored day, of which something was used, a later one than that of `now`? At most half of DAYS later. */
 function isLater(stored: number, now: EpochMs): boolean {
-  const ahead = (Math.floor(stored / DAY_UNIT) - dayTag(now)) & (DAYS - 1);
+  const ahead = (dayOf(stored) - dayTag(now)) & (DAYS - 1);
   return stored !== 0 && ahead > 0 && ahead < DAYS / 2;
 }
 

@@ -10,7 +10,7 @@ import type { CellIndex, LimitCells } from "./cells.ts";
 import type { KeyCells } from "./key-cells.ts";
 
 /** The server's defaults for keys that have no limits of their own. */
-export interface RateDefaults {
+interface RateDefaults {
   /** Lookups per second and key; 0 = no limit. */
   readonly rate: number;
   /** Lookups at once. */

@@ -9,7 +9,8 @@
 // store has confirmed it, and the store knows the number of the last batch that it counted (UsageTables.add): so it counts
 // once. A process that is killed loses what was counted since the last flush, less than a second.
 
-import { backoffMs, messageOf } from "@inkling/release-store";
+import { recordOf } from "@inkling/contract";
+import { backoffMs, messageOf, RepeatedCheck } from "@inkling/release-store";
 import { DAY_MS, dayOf } from "../keys/day.ts";
 import { COUNTED, type Counted, type EpochMs, type KeyId, SCOPES } from "../keys/key.ts";
 import type { UsageBatch, UsageEntry } from "../store/usage.ts";
@@ -61,7 +62,7 @@ export interface UsageState {
 
 /** One key on one day. */
 class Tally {
-  readonly counts = Object.fromEntries(COUNTED.map((counted) => [counted, 0])) as Record<Counted, number>;
+  readonly counts = recordOf(COUNTED, () => 0);
   /** Sent, and not yet confirmed. */
   sending = 0;
   /** Confirmed by the store. */
@@ -103,8 +104,9 @@ export class UsageRecorder {
   private lastError: string | undefined;
 
   private queue: Promise<boolean> = Promise.resolve(true);
-  private timer: ReturnType<typeof setTimeout> | undefined;
-  private isStopped = false;
+  private readonly flushes: RepeatedCheck;
+  /** How long the last flush took, in ms. */
+  private tookMs = 0;
 
   constructor(options: UsageRecorderOptions) {
     this.options = options;
@@ -113,12 +115,23 @@ export class UsageRecorder {
     this.id = options.id ?? crypto.randomUUID();
     this.flushMs = options.flushMs ?? FLUSH_MS;
     this.elapsed = options.elapsed ?? (() => performance.now());
+    this.flushes = new RepeatedCheck({
+      check: async () => {
+        const started = performance.now();
+        await this.flush();
+        this.tookMs = performance.now() - started;
+      },
+      waitMs: () =>
+        this.failuresInRow === 0
+          ? Math.max(0, this.flushMs - this.tookMs)
+          : backoffMs(this.flushMs, MAX_BACKOFF_MS, this.failuresInRow),
+    });
   }
 
   /** Reads today's counts, and goes on flushing. Resolves after the first try, whether it succeeded or not. */
   async start(): Promise<void> {
-    await this.flush();
-    this.schedule(this.flushMs);
+    await this.flushes.now();
+    this.flushes.schedule();
   }
 
   /** Counts lookups, or refusals. */
@@ -143,8 +156,7 @@ export class UsageRecorder {
 
   /** Flushes for the last time. @returns lookups that could not be stored and are lost with this process */
   async stop(): Promise<{ lost: number }> {
-    this.isStopped = true;
-    clearTimeout(this.timer);
+    await this.flushes.stop();
     await this.flush();
     return { lost: this.state.pending };
   }
@@ -177,17 +189,6 @@ export class UsageRecorder {
     this.day = day;
     this.today = this.days.get(day) ?? new Map();
     this.days.set(day, this.today);
-  }
-
-  private schedule(wait: number): void {
-    if (this.isStopped) return;
-    this.timer = setTimeout(() => {
-      const started = performance.now();
-      void this.flush().then((isStored) => {
-        const backOff = backoffMs(this.flushMs, MAX_BACKOFF_MS, this.failuresInRow);
-        this.schedule(isStored ? Math.max(0, this.flushMs - (performance.now() - started)) : backOff);
-      });
-    }, wait);
   }
 
   private async cycle(): Promise<boolean> {

@@ -9,7 +9,8 @@ import {
   ANSWER_MEMBERS,
   ASSESSMENT,
   ASSESSMENT_INPUT,
-  EVIDENCE_ENTRY,
+  DECISION_OUTCOME,
+  DECISION_OUTCOME_SET,
   type Member,
   PROBLEM_CODES,
   type Shape,
@@ -72,12 +73,13 @@ function memberOf(row: Member): z.ZodType {
   return row.description === undefined ? orNothing : orNothing.meta({ description: row.description });
 }
 
-export const evidenceEntry = schemaOf(EVIDENCE_ENTRY);
 export const geolocation = schemaOf(ANSWER_MEMBERS.geolocate);
 export const reputation = schemaOf(ANSWER_MEMBERS.reputation);
 export const emailVerdict = schemaOf(ANSWER_MEMBERS.email);
 export const visitor = schemaOf(ASSESSMENT_INPUT);
 export const assessment = schemaOf(ASSESSMENT);
+export const decisionOutcome = schemaOf(DECISION_OUTCOME);
+export const decisionOutcomeSet = schemaOf(DECISION_OUTCOME_SET);
 
 /** The status and code of one problem always belong together: the document narrows this for each. */
 export const problemDocument = z

@@ -8,6 +8,7 @@
 // Reserved are networks of special use, and IPv6 networks whose addresses are answered as the IPv4 address inside.
 
 import type { Geolocation } from "@inkling/contract";
+import { recordOf } from "@inkling/contract";
 import {
   ADDRESS_FLAGS,
   type AddressFlag,
@@ -39,7 +40,7 @@ interface SummaryPrefix {
 }
 
 /** Shares are from 0 to 1, of the part that was examined. */
-export interface NetworkSummary {
+interface NetworkSummary {
   /** How much of the network was examined: 1, or less where it has too many prefixes. */
   readonly examined: number;
   readonly reserved: number;
@@ -110,9 +111,7 @@ export function summarizeNetwork(network: Prefix, source: AnswerSource, most: nu
     examined: Math.min(1, examined),
     reserved: part(reserved),
     flagged: part(anyFlag),
-    flags: Object.fromEntries(
-      ADDRESS_FLAGS.map((flag, i) => [flag, part(flags[i]!)]),
-    ) as NetworkSummary["flags"],
+    flags: recordOf(ADDRESS_FLAGS, (_, i) => part(flags[i]!)),
     countries: Array.from(countries, ([iso_code, share]) => ({ iso_code, share: part(share) }))
       .sort((a, b) => b.share - a.share)
       .slice(0, MOST_COUNTRIES),

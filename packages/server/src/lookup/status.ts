@@ -7,7 +7,7 @@
 import { dataAges, type FeedReport, feedAgeSeconds, type HeldRelease, type Mode } from "@inkling/engine";
 import type { ChannelReport, NamedRelease } from "@inkling/release-store";
 import type { KeyringState } from "../keys/keyring.ts";
-import type { Refusal } from "../releases/follow.ts";
+import type { Refusal } from "../releases/next-release.ts";
 
 export interface StatusSource {
   readonly version: string;

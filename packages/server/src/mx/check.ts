@@ -194,11 +194,11 @@ export class MxLookups {
     const started = elapsed();
     const abort = new AbortController();
     this.aborts.add(abort);
-    const held = { share: this.slots as FairShares | undefined };
+    let share: FairShares | undefined = this.slots;
     const freeSlot = () => {
       this.slots.giveBack(key);
-      held.share = this.slow.take(key) ? this.slow : undefined;
-      if (held.share === undefined) abort.abort();
+      share = this.slow.take(key) ? this.slow : undefined;
+      if (share === undefined) abort.abort();
       this.startNext();
     };
     const deadline = setTimeout(() => abort.abort(), lookupMs);
@@ -208,7 +208,7 @@ export class MxLookups {
     clearTimeout(deadline);
     clearTimeout(slow);
     this.aborts.delete(abort);
-    held.share?.giveBack(key);
+    share?.giveBack(key);
     this.underWay.delete(host);
     counts.countLookup(resolved.finding.outcome, elapsed() - started);
     this.store(host, resolved);

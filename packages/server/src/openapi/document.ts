@@ -24,7 +24,7 @@ export interface Parameter {
 }
 
 /** A response that is no problem. */
-export interface Success {
+interface Success {
   readonly description: string;
   /** Names of the Api's headers; those marked with "?" are not always there. */
   readonly headers: readonly string[];

@@ -1,16 +1,22 @@
 // examples.ts: the sandbox's answers as examples of the public API's document.
 
 import {
+  type AssessmentAnswer,
   OPERATIONS,
   type OperationId,
   SANDBOX_ADDRESSES,
   SANDBOX_CHECKS,
   SANDBOX_DOMAINS,
   SANDBOX_PROBLEMS,
+  SANDBOX_VISITORS,
+  type VisitorInput,
 } from "@inkling/contract";
-import { INCLUDE, LOOKUPS, type Lookup, parseUnwrapped } from "@inkling/engine";
+import { INCLUDE, LOOKUPS, type Lookup, Overrides, parseUnwrapped } from "@inkling/engine";
+import { Assessments } from "../assess/assessments.ts";
 import { type Problem, type ProblemCode, problem, problemBody } from "../http/problems.ts";
+import { Pipeline, PLAIN, type Question } from "../lookup/pipeline.ts";
 import { sandboxAddress, sandboxEmail } from "../lookup/sandbox.ts";
+import { NO_RULESET } from "../rulesets/record.ts";
 import type { Example } from "./document.ts";
 
 /** By name. */
@@ -112,6 +118,8 @@ export function valueExamples(name: string): Examples | undefined {
 /** Of an answer. @param type the media type */
 export function answerExamples(id: OperationId, type: string): Examples | undefined {
   switch (id) {
+    case "assess":
+      return assessmentExamples(type, "answer");
     case "geolocate":
     case "reputation":
       return addressExamples(id);
@@ -123,7 +131,55 @@ export function answerExamples(id: OperationId, type: string): Examples | undefi
 }
 
 /** Of a request's body. */
-export const bodyExamples = (id: OperationId, type: string) => batchExamples(id, type, "values");
+export const bodyExamples = (id: OperationId, type: string) =>
+  id === "assess" ? assessmentExamples(type, "visitor") : batchExamples(id, type, "values");
+
+const EVENT = "sign_up";
+const SANDBOX: Question = {
+  isSandbox: true,
+  wants: PLAIN,
+  release: undefined,
+  overrides: Overrides.NONE,
+  now: 0,
+  mode: "serve",
+  findCaller: () => undefined,
+};
+const noCounts = { countFlags() {}, countDisposable() {}, countCountry() {}, sampleWeight: () => 0 };
+
+/** What the sandbox decides about its visitors. */
+export function sandboxAssessments(): readonly {
+  readonly visitor: VisitorInput;
+  readonly answer: AssessmentAnswer;
+}[] {
+  const noChecks = { checkMx: () => ({ outcome: "skipped" as const, known: [] }) };
+  const assessments = new Assessments({
+    pipeline: new Pipeline(noChecks, noCounts),
+    counts: noCounts,
+    rulesets: { current: NO_RULESET },
+    visits: { add: () => ({ hour: 0, day: 0 }) },
+    randomBytes: (n) => new Uint8Array(n),
+  });
+  return SANDBOX_VISITORS.map((row) => {
+    const visitor = { event: EVENT, ...row };
+    const decided = assessments.assess(visitor, SANDBOX);
+    if ("code" in decided) throw new Error(`${JSON.stringify(visitor)}: ${decided.detail}`);
+    return { visitor, answer: decided.answer };
+  });
+}
+
+function assessmentExamples(type: string, part: "visitor" | "answer"): Examples {
+  const rows = sandboxAssessments();
+  if (type !== "application/json") {
+    const lines = rows.slice(0, 2).map((row) => `${JSON.stringify(row[part])}\n`);
+    return { sandbox: { summary: "With a sandbox key", value: lines.join("") } };
+  }
+  return Object.fromEntries(
+    rows.map((row) => {
+      const reasons = row.answer.reasons.map(({ code }) => code).join(", ") || "no reason";
+      return [reasons, { summary: `Sandbox: ${row.answer.action}, ${reasons}`, value: row[part] }];
+    }),
+  );
+}
 
 const isLookup = (access: string): access is Lookup => LOOKUPS.some((lookup) => lookup === access);
 

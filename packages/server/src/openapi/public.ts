@@ -44,6 +44,8 @@ const SCHEMAS: Readonly<Record<SchemaName, z.ZodType>> = {
   Batch: answers.batchRequest,
   Visitor: answers.visitor,
   Assessment: answers.assessment,
+  DecisionOutcome: answers.decisionOutcome,
+  DecisionOutcomeSet: answers.decisionOutcomeSet,
   AssessmentOrProblem: orProblem(answers.assessment),
   MaxMindCity: answers.maxmindCity,
   MaxMindCountry: answers.maxmindCountry,

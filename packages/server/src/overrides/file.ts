@@ -34,7 +34,7 @@ interface ExportedOverride {
   readonly expires_at: string | null;
 }
 
-export interface OverrideFile {
+interface OverrideFile {
   readonly format: typeof FILE_FORMAT;
   readonly version: typeof FILE_VERSION;
   readonly exported_at: string;

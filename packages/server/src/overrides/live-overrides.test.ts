@@ -1,19 +1,17 @@
 // Overrides in memory: what a look at the store brings, what goes on without it, and what a restart remembers.
 // And the file that carries them from one installation to another.
 
-import { afterAll, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Override } from "@inkling/engine";
 import { DATA_FOLDER } from "@inkling/release-store";
+import { temporaryFolder } from "../../../../test/temporary-folder.ts";
 import { exportFile, parseOverrideFile, readSnapshot, snapshotText } from "./file.ts";
 import { type LoadedOverrides, liveOverrides, type OverrideEvent } from "./live-overrides.ts";
 import type { OverrideInputError } from "./override.ts";
 
-const temp = mkdtempSync(join(tmpdir(), "inkling-overrides-"));
-afterAll(() => rmSync(temp, { recursive: true, force: true }));
-const folder = () => mkdtempSync(join(temp, "data-"));
+const folder = temporaryFolder;
 
 function override(id: string, over: Partial<Override> = {}): Override {
   return {

@@ -141,7 +141,7 @@ const HASH = /^[0-9a-f]{64}$/i;
 const ADDRESS_LIKE = /^[0-9.]+(\/|$)|:/;
 
 /** @param problems gets a line for what is wrong */
-export function readTarget(text: string, problems: string[]): ReadTarget | undefined {
+function readTarget(text: string, problems: string[]): ReadTarget | undefined {
   const refuse = (problem: string) => {
     problems.push(`value: ${problem}`);
     return undefined;

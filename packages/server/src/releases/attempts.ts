@@ -39,13 +39,14 @@ export class Attempts {
   /**
    * @param signature of the release when the attempt began
    * @param isLasting only other files can make a difference
-   * @returns milliseconds until the next attempt
+   * @returns milliseconds until the next attempt; undefined until the files change
    */
-  failed(name: string, signature: string, isLasting: boolean): number {
+  failed(name: string, signature: string, isLasting: boolean): number | undefined {
     const count = (this.failures.get(name)?.count ?? 0) + 1;
-    const waitMs = isLasting ? Number.POSITIVE_INFINITY : backoffMs(FIRST_RETRY_MS, MAX_RETRY_MS, count - 1);
-    this.failures.set(name, { signature, count, retryAt: this.elapsed() + waitMs });
-    return waitMs;
+    const retryMs = isLasting ? undefined : backoffMs(FIRST_RETRY_MS, MAX_RETRY_MS, count - 1);
+    const retryAt = this.elapsed() + (retryMs ?? Number.POSITIVE_INFINITY);
+    this.failures.set(name, { signature, count, retryAt });
+    return retryMs;
   }
 
   forget(name: string): void {

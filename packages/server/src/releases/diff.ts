@@ -5,6 +5,7 @@
 // err  none thrown
 // cost walks every network of both: half a second for real ones, so it runs in a process of its own (diff-process.ts)
 
+import { recordOf } from "@inkling/contract";
 import {
   ADDRESS_FLAGS,
   type AddressFlag,
@@ -105,8 +106,7 @@ function flagChanges(before: IpSegment, after: IpSegment) {
       }
     });
   }
-  const rows = ADDRESS_FLAGS.map((flag, i) => [flag, { added: added[i]!, removed: removed[i]! }] as const);
-  return Object.fromEntries(rows) as NonNullable<ReleaseChanges["flags"]>;
+  return recordOf(ADDRESS_FLAGS, (_, i) => ({ added: added[i]!, removed: removed[i]! }));
 }
 
 /** Visits the whole space of a family in networks, each of which has one answer in either segment. */

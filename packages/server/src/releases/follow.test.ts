@@ -2,18 +2,7 @@
 // test/release-swap.test.ts does the same with real segments under load, test/damaged-release.test.ts with damaged ones.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  renameSync,
-  rmSync,
-  statSync,
-  unlinkSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, renameSync, statSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   ANSWERS,
@@ -37,19 +26,19 @@ import {
   removeMark,
   type Verification,
 } from "@inkling/release-store";
+import { temporaryFolder } from "../../../../test/temporary-folder.ts";
 import type { ReleaseEvent } from "./events.ts";
 import { Releases } from "./follow.ts";
 
 let dataDir: string;
 let running: Releases | undefined;
 beforeEach(() => {
-  dataDir = mkdtempSync(join(tmpdir(), "inkling-releases-"));
+  dataDir = temporaryFolder();
   mkdirSync(join(dataDir, "releases"));
   mkdirSync(join(dataDir, "segments"));
 });
 afterEach(async () => {
   await running?.stop();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 /** Release `n`: a manifest whose id is made of its content, as the compiler makes it. */
@@ -280,14 +269,14 @@ describe("only what was verified answers", () => {
     const older = publishSegment(1);
     mark(1, older.path);
     const { path, name } = publishSegment(2);
-    const { releases, start, events } = setUp();
+    const { releases, start, events, hooks } = setUp();
     await start();
     await releases.check();
     writeFileSync(path, "y".repeat(100));
-    const checking = releases.check();
-    expect(releases.current?.name).toBe(older.name);
-    expect(releases.refused?.reason).toContain("was written to while it answered");
-    await checking;
+    const during: (string | undefined)[] = [];
+    hooks.whileVerifying = () => void during.push(releases.current?.name, releases.refused?.reason);
+    await releases.check();
+    expect(during).toEqual([older.name, expect.stringContaining("was written to while it answered")]);
     expect(releases.current?.name).toBe(name);
     expect(releases.refused).toBeUndefined();
     const last = events.slice(-5).map((event) => event.type);
@@ -296,14 +285,14 @@ describe("only what was verified answers", () => {
 
   test("one whose file is put in place anew, as a copy does it, goes on answering and is verified again", async () => {
     const { path, name } = publishSegment(1);
-    const { releases, start, verified, events } = setUp();
+    const { releases, start, verified, events, hooks } = setUp();
     await start();
     await releases.check();
     replace(path, segmentBytes("geo"));
-    const checking = releases.check();
-    expect(releases.current?.name).toBe(name);
-    expect(releases.isVerified).toBe(false);
-    await checking;
+    const during: unknown[] = [];
+    hooks.whileVerifying = () => void during.push(releases.current?.name, releases.isVerified);
+    await releases.check();
+    expect(during).toEqual([name, false]);
     expect(releases.isVerified).toBe(true);
     expect(verified).toEqual([name, name]);
     expect(events.map(({ type }) => type)).toEqual(["serving", "verified"]);
@@ -662,14 +651,13 @@ describe("while serving", () => {
 
   test("stop during a verification swaps nothing any more", async () => {
     publish(1);
-    const { releases, start, settled } = setUp();
+    const { releases, start, settled, hooks, verified } = setUp();
     await start();
     await settled();
     publish(2);
-    const checking = releases.check();
-    await releases.stop();
-    await checking;
-    expect(serving(releases)).toBe(idOf(1));
+    hooks.whileVerifying = () => void releases.stop();
+    await releases.check();
+    expect([serving(releases), verified.at(-1)]).toEqual([idOf(1), nameOf(2)]);
   });
 });
 

@@ -1,7 +1,7 @@
 // follow.ts: which release answers, and its replacement by the next one.
 //
-// in   the data folder's `current`, watched; the files of releases, looked at once a second
-// out  `current`: the files of one release, all of them verified; `state` for status, metrics and logs
+// in   the data folder's `current`, watched; the files of releases, checked once a second
+// out  `current`: the files of one release, all of them verified; status, metrics and logs of it
 // err  a release that is not sound is refused by name, and the newest sound one published before it answers; it is tried
 //      again when its files change. One that cannot be read for now is tried again after a while
 //
@@ -12,8 +12,9 @@
 // cannot read is left as well. Nothing here maps or reads a segment: a fault of one can end a process that answers, never
 // this one. Where this process answers itself, marks are suspended until the release is verified: should it die of a
 // segment, the next start verifies before it answers.
+//
+// next-release.ts decides; here are the disk, the verifications and the marks.
 
-import { type FSWatcher, watch } from "node:fs";
 import { join } from "node:path";
 import type { FailedBuild, FeedReport, HeldRelease } from "@inkling/engine";
 import {
@@ -26,6 +27,7 @@ import {
   fileStamp,
   findFiles,
   isRewritten,
+  Live,
   messageOf,
   ReleaseError,
   type ReleaseFiles,
@@ -40,7 +42,16 @@ import {
 } from "@inkling/release-store";
 import { Attempts } from "./attempts.ts";
 import type { ReleaseEvent } from "./events.ts";
+import {
+  isUnsound,
+  nextRelease,
+  nextToTry,
+  type Outcome,
+  type Refusal,
+  type ReleaseState,
+} from "./next-release.ts";
 import { SoundSegments, type Verify } from "./sound-segments.ts";
+import { watchFile } from "./watch-file.ts";
 
 interface ReleasesOptions {
   readonly dataDir: string;
@@ -52,51 +63,81 @@ interface ReleasesOptions {
   readonly onEvent: (event: ReleaseEvent) => void;
   /** Does this process answer too, so that a fault of a segment can end it? */
   readonly answersHere?: boolean;
-  /** How often the files are looked at. */
+  /** How often the files are checked. */
   readonly pollMs?: number;
-}
-
-export interface Refusal {
-  readonly name: string;
-  readonly reason: string;
-  /** Epoch ms. */
-  readonly at: number;
 }
 
 const POLL_MS = 1_000;
 
 export class Releases {
-  /** The release that answers now. */
-  current: ReleaseFiles | undefined;
-  /** The release that `current` in the data folder names. */
-  wanted: string | undefined;
-  /** The last release that was found unsound while it answered, until it answers again. */
-  left: string | undefined;
-
   private readonly options: ReleasesOptions;
   private readonly report: FeedsReportFile;
   private readonly channelReport: ChannelReportFile;
   private readonly attempts: Attempts;
   private readonly sound: SoundSegments;
   private readonly stopped = new AbortController();
-  private running: Promise<void> | undefined;
-  private timer: ReturnType<typeof setInterval> | undefined;
-  private watcher: FSWatcher | undefined;
-  private refusal: Refusal | undefined;
-  private verifiedName: string | undefined;
-  private servingSince: number | undefined;
-  /** A process that answers from this release died of it: only verifying clears it. */
-  private suspected: string | undefined;
-  /** Stamp of the manifest of `current`. */
+  /** What `current` in the data folder names: each check of it is also one of the files of what answers. */
+  private readonly pointer: Live<string | undefined>;
+  private unwatch: (() => void) | undefined;
+  private state: ReleaseState = {};
+  private settling: Promise<void> | undefined;
+  /** Stamp of the manifest of what answers. */
   private manifestStamp = "";
   /** Of files whose marks are suspended: see {@link ReleasesOptions.answersHere}. */
   private suspended: Stamps = {};
+
   constructor(options: ReleasesOptions) {
     this.options = options;
-    this.attempts = new Attempts(options.dataDir, options.elapsed);
-    this.sound = new SoundSegments(options.dataDir, options.verify);
-    this.report = new FeedsReportFile(options.dataDir);
-    this.channelReport = new ChannelReportFile(options.dataDir);
+    const { dataDir, pollMs = POLL_MS } = options;
+    this.attempts = new Attempts(dataDir, options.elapsed);
+    this.sound = new SoundSegments(dataDir, options.verify);
+    this.report = new FeedsReportFile(dataDir);
+    this.channelReport = new ChannelReportFile(dataDir);
+    this.pointer = new Live<string | undefined>({
+      initial: undefined,
+      source: { load: () => ({ version: "", value: this.readWanted() }) },
+      apply: () => {
+        this.leaveDamaged();
+        this.settling ??= this.settle().finally(() => {
+          this.settling = undefined;
+        });
+      },
+      onChecked: (fault) => {
+        if (fault !== undefined) throw fault; // what the disk does is caught where it happens: this is a bug
+      },
+      pollMs,
+      longestWaitMs: pollMs,
+    });
+  }
+
+  /** The release that answers now. */
+  get current(): ReleaseFiles | undefined {
+    return this.state.current?.files;
+  }
+
+  /** The release that `current` in the data folder names. */
+  get wanted(): string | undefined {
+    return this.state.wanted;
+  }
+
+  /** The last release that was found unsound while it answered, until it answers again. */
+  get left(): string | undefined {
+    return this.state.left;
+  }
+
+  /** Why the wanted release does not answer; undefined while it does. */
+  get refused(): Refusal | undefined {
+    return this.state.refusal;
+  }
+
+  /** Has every byte of what answers been read since this process began? */
+  get isVerified(): boolean {
+    return this.state.current?.isVerified === true;
+  }
+
+  /** Epoch ms since when the current release answers. */
+  get since(): number | undefined {
+    return this.state.current?.since;
   }
 
   /** The feeds of the current release in their present state: checks and failures since the build included. */
@@ -125,40 +166,41 @@ export class Releases {
     await this.settle(() => this.current !== undefined);
   }
 
-  /** Verifies what answers since {@link open}, and goes on watching. */
+  /** Verifies what answers since {@link open}, and goes on following. */
   start(): void {
-    void this.check();
-    this.timer = setInterval(() => void this.check(), this.options.pollMs ?? POLL_MS);
-    this.timer.unref();
-    this.startWatching();
+    void this.pointer.start();
+    const { dataDir, onEvent } = this.options;
+    this.unwatch = watchFile(
+      dataDir,
+      DATA_FOLDER.current,
+      () => void this.pointer.refresh(),
+      (reason) => onEvent({ type: "watch-failed", reason: `${reason}; looking once a second instead` }),
+    );
   }
 
   async stop(): Promise<void> {
     this.stopped.abort();
-    clearInterval(this.timer);
-    this.watcher?.close();
-    await this.running;
+    this.unwatch?.();
+    await this.pointer.stop();
+    await this.settling;
     this.resumeMarks();
   }
 
   /** Leaves what is damaged now, and looks for a new release; resolves when nothing is under way any more. */
-  check(): Promise<void> {
-    if (this.isStopped) return Promise.resolve();
-    this.readWanted();
-    this.leaveDamaged();
-    this.running ??= this.settle().finally(() => {
-      this.running = undefined;
-    });
-    return this.running;
+  async check(): Promise<void> {
+    await this.pointer.refresh();
+    await this.settling;
   }
 
   /** A process died of reading what answers now: it is verified again, and left when that fails. */
   suspect(): void {
-    this.suspected = this.current?.name;
-    this.verifiedName = undefined;
-    if (this.current !== undefined) this.sound.forget(this.current.stamps);
-    if (this.suspected !== undefined) this.attempts.forget(this.suspected);
-    void this.check();
+    const { current } = this;
+    this.take({ type: "suspected" });
+    if (current !== undefined) {
+      this.sound.forget(current.stamps);
+      this.attempts.forget(current.name);
+    }
+    void this.pointer.refresh();
   }
 
   /** See {@link SoundSegments.verify}. @throws ReleaseError when the release is not sound */
@@ -171,110 +213,95 @@ export class Releases {
     return verification;
   }
 
-  /** Why the wanted release does not answer; undefined while it does. */
-  get refused(): Refusal | undefined {
-    return this.refusal;
-  }
-
-  /** Has every byte of the serving release been read since this process began? */
-  get isVerified(): boolean {
-    return this.current !== undefined && this.current.name === this.verifiedName;
-  }
-
-  /** Epoch ms since when the current release answers. */
-  get since(): number | undefined {
-    return this.servingSince;
-  }
-
   private get isStopped(): boolean {
     return this.stopped.signal.aborted;
   }
 
+  private take(outcome: Outcome): void {
+    const before = this.current;
+    const { state, events } = nextRelease(this.state, outcome, this.options.now());
+    this.state = state;
+    if (this.current !== before) this.currentChanged();
+    for (const event of events) this.options.onEvent(event);
+  }
+
+  private currentChanged(): void {
+    const { current } = this;
+    const { dataDir, answersHere } = this.options;
+    this.resumeMarks(); // verifying has removed those of unsound files
+    if (current === undefined) return;
+    this.manifestStamp = this.stampOfManifest(current.name);
+    if (answersHere !== true || this.sound.wereReadHere(current.stamps)) return;
+    this.suspended = current.stamps;
+    suspendMarks(dataDir, current.stamps);
+  }
+
+  private resumeMarks(): void {
+    resumeMarks(this.options.dataDir, this.suspended);
+    this.suspended = {};
+  }
+
   /** Tries what is due, one release after the other. */
   private async settle(isEnough = () => false): Promise<void> {
-    for (;;) {
-      const name = this.isStopped || isEnough() ? undefined : this.nextToTry();
-      if (name === undefined) return this.forgetRefusal();
+    while (!this.isStopped && !isEnough()) {
+      const name = nextToTry(
+        this.state,
+        (each) => this.attempts.isDue(each),
+        () => this.older(),
+      );
+      if (name === undefined) return;
       const signature = this.attempts.signatureOf(name);
       try {
-        const files = findFiles(this.options.dataDir, name);
-        if (this.current === undefined && this.sound.areKnown(files)) {
-          this.swap(checkFiles(this.options.dataDir, name)); // a mark does not show what the manifest takes the file for
-          continue;
-        }
-        const verification = await this.verify(name);
-        if (this.isStopped) return;
-        this.accept(name, verification);
+        await this.attempt(name);
       } catch (error) {
-        if (this.isStopped) return;
-        this.fail(name, error, signature);
+        if (!this.isStopped) this.fail(name, error, signature);
       }
       this.readWanted();
     }
   }
 
-  /** The wanted one; while nothing answers, those published before it; what answers, until it is verified. */
-  private nextToTry(): string | undefined {
-    const { wanted, current } = this;
-    if (wanted !== undefined && wanted !== current?.name && this.attempts.isDue(wanted)) return wanted;
-    if (current === undefined) return this.older().find((name) => this.attempts.isDue(name));
-    return this.isVerified || !this.attempts.isDue(current.name) ? undefined : current.name;
-  }
-
-  private accept(name: string, { stamps }: Verification): void {
-    const files = findFiles(this.options.dataDir, name);
+  /** @throws ReleaseError */
+  private async attempt(name: string): Promise<void> {
+    const { dataDir } = this.options;
+    const found = findFiles(dataDir, name);
+    if (this.current === undefined && this.sound.areKnown(found)) {
+      // A mark does not show what the manifest takes the file for.
+      return this.take({ type: "marked", files: checkFiles(dataDir, name) });
+    }
+    const { stamps } = await this.verify(name);
+    if (this.isStopped) return;
+    const files = findFiles(dataDir, name);
     if (!isSame(files.stamps, stamps)) {
-      throw new ReleaseError(`release ${name}: changed while it was verified`, undefined, {
-        isPassing: true,
-      });
+      const message = `release ${name}: changed while it was verified`;
+      throw new ReleaseError(message, undefined, { isPassing: true });
     }
     if (!this.sound.wereReadHere(stamps)) return; // a process died of one of its segments meanwhile: it is read again
     this.attempts.forget(name);
-    if (this.current?.name === name) this.resumeMarks();
-    if (this.suspected === name) this.suspected = undefined;
     this.readWanted();
-    const before = this.current?.name;
-    if (before !== undefined && before !== name && this.wanted !== name) return; // another is wanted by now
-    this.verifiedName = name;
-    if (before !== name) {
-      this.swap(files);
-    } else {
-      this.take(files);
-      this.options.onEvent({ type: "verified", name });
-    }
+    this.take({ type: "verified", files });
   }
 
   private fail(name: string, error: unknown, signature: string): void {
     const isLasting = error instanceof ReleaseError && !error.isPassing;
-    const waitMs = this.attempts.failed(name, signature, isLasting);
-    const reason = messageOf(error);
-    const isDeadly = this.suspected === name || (error instanceof ReleaseError && error.isUnreadable);
-    if (this.current?.name === name && !isLasting && !isDeadly) {
-      this.options.onEvent({ type: "unverified", name, reason, retry_in_ms: waitMs });
-      return;
-    }
-    const retry = isLasting ? {} : { retry_in_ms: waitMs };
-    if (this.current?.name === name) this.leave(reason, retry);
-    else this.refuse(name, reason, retry);
-  }
-
-  private refuse(name: string, reason: string, retry: { readonly retry_in_ms?: number }): void {
-    const shown = name.slice(0, 80);
-    // Of several that are refused in a row, the first is the one that is wanted.
-    if (this.refusal === undefined || this.wanted === name) {
-      this.refusal = { name: shown, reason, at: this.options.now() };
-    }
-    this.options.onEvent({ type: "refused", name: shown, reason, ...retry });
+    const retryMs = this.attempts.failed(name, signature, isLasting);
+    const isUnreadable = error instanceof ReleaseError && error.isUnreadable;
+    const failure = { name, reason: messageOf(error), isUnreadable, retryMs };
+    if (isUnsound(this.state, failure)) this.leave(failure);
+    else this.take({ type: "failed", ...failure });
   }
 
   /** Answers no more from what answers now, but from the newest release before it that is known to be sound. */
-  private leave(reason: string, retry: { readonly retry_in_ms?: number } = {}): void {
-    const { name, stamps } = this.current!;
-    this.left = name;
-    this.verifiedName = undefined;
-    this.sound.forget(stamps); // also for other releases that have them: their marks tell
-    this.swap(this.findSound(name));
-    this.refuse(name, reason, retry);
+  private leave({
+    reason,
+    retryMs,
+  }: {
+    readonly reason: string;
+    readonly retryMs: number | undefined;
+  }): void {
+    const { current } = this;
+    if (current === undefined) return;
+    this.sound.forget(current.stamps); // also for other releases that have them: their marks tell
+    this.take({ type: "unsound", reason, retryMs, instead: this.findSound(current.name) });
   }
 
   private findSound(except: string): ReleaseFiles | undefined {
@@ -304,14 +331,15 @@ export class Releases {
   private leaveDamaged(): void {
     const { current, options } = this;
     if (current === undefined) return;
+    const { name } = current;
     const stamps = stampsOf(options.dataDir, current.manifest);
-    const manifest = fileStamp(join(options.dataDir, DATA_FOLDER.releaseFile(current.name)));
+    const manifest = this.stampOfManifest(name);
     if (manifest === this.manifestStamp && isSame(stamps, current.stamps)) return;
     try {
-      findFiles(options.dataDir, current.name);
+      findFiles(options.dataDir, name);
     } catch (error) {
       const isPassing = error instanceof ReleaseError && error.isPassing;
-      if (!isPassing) this.fail(current.name, error, this.attempts.signatureOf(current.name));
+      if (!isPassing) this.fail(name, error, this.attempts.signatureOf(name));
       return;
     }
     this.manifestStamp = manifest;
@@ -320,75 +348,26 @@ export class Releases {
     );
     if (written !== undefined) {
       removeMark(options.dataDir, written); // also where its time is put back
-      const file = DATA_FOLDER.segmentFile(written);
-      this.leave(`release ${current.name}: ${file} was written to while it answered`);
+      const reason = `release ${name}: ${DATA_FOLDER.segmentFile(written)} was written to while it answered`;
+      this.leave({ reason, retryMs: undefined });
     } else if (!isSame(stamps, current.stamps)) {
-      this.verifiedName = undefined; // put in place anew: what is mapped is the former file
+      this.take({ type: "replaced" });
     }
   }
 
-  private swap(next: ReleaseFiles | undefined): void {
-    const before = this.current?.name;
-    this.resumeMarks(); // verifying has removed those of unsound files
-    if (next !== undefined && this.options.answersHere === true && !this.sound.wereReadHere(next.stamps)) {
-      this.suspended = next.stamps;
-      suspendMarks(this.options.dataDir, next.stamps);
-    }
-    this.take(next);
-    this.servingSince = next === undefined ? undefined : this.options.now();
-    const wanted = this.wanted === next?.name ? undefined : this.wanted;
-    const others = { before, wanted };
-    this.options.onEvent(
-      next === undefined ? { type: "none", ...others } : { type: "serving", name: next.name, ...others },
-    );
+  private stampOfManifest(name: string): string {
+    return fileStamp(join(this.options.dataDir, DATA_FOLDER.releaseFile(name)));
   }
 
-  private resumeMarks(): void {
-    resumeMarks(this.options.dataDir, this.suspended);
-    this.suspended = {};
-  }
-
-  private take(files: ReleaseFiles | undefined): void {
-    this.current = files;
-    if (files === undefined) return;
-    if (this.left === files.name) this.left = undefined; // repaired
-    this.manifestStamp = fileStamp(join(this.options.dataDir, DATA_FOLDER.releaseFile(files.name)));
-  }
-
-  /** What is wanted answers: a refusal of it, or of what was wanted before, is over. */
-  private forgetRefusal(): void {
-    const { refusal, current } = this;
-    if (refusal === undefined || !this.isVerified || current?.name !== this.wanted) return;
-    this.refusal = undefined;
-    this.options.onEvent({ type: "refusal-over", name: current!.name, refused: refusal.name });
-  }
-
-  private readWanted(): void {
+  private readWanted(): string | undefined {
+    let name = this.wanted;
     try {
-      // Without the pointer, the release in use stays.
-      this.wanted = currentName(this.options.dataDir) || undefined;
+      name = currentName(this.options.dataDir) || undefined;
     } catch {
       // it cannot be read for now
     }
-  }
-
-  private startWatching(): void {
-    try {
-      // The database lives in the same folder and changes every second: only the pointer counts.
-      this.watcher = watch(this.options.dataDir, { persistent: false }, (_, file) => {
-        if (file === null || file === DATA_FOLDER.current) void this.check();
-      });
-      this.watcher.on("error", (error) => this.watchFailed(error));
-    } catch (error) {
-      this.watchFailed(error);
-    }
-  }
-
-  private watchFailed(error: unknown): void {
-    this.watcher?.close();
-    this.watcher = undefined;
-    const reason = `${messageOf(error)}; looking once a second instead`;
-    this.options.onEvent({ type: "watch-failed", reason });
+    if (name !== this.wanted) this.take({ type: "wanted", name });
+    return name;
   }
 }
 

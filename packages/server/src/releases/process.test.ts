@@ -1,15 +1,14 @@
-import { afterAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ANSWERS, releaseName } from "@inkling/engine";
 import { type ReleaseError, releaseId } from "@inkling/release-store";
 import { moduleCommand } from "@inkling/release-store/program";
+import { temporaryFolder } from "../../../../test/temporary-folder.ts";
 import { ProcessFailed, runInProcess } from "./process.ts";
 import { verifyInProcess } from "./verify.ts";
 
-const temp = mkdtempSync(join(tmpdir(), "inkling-process-"));
-afterAll(() => rmSync(temp, { recursive: true, force: true }));
+const temp = temporaryFolder();
 
 function moduleOf(name: string, compute: string): string[] {
   const path = join(temp, `${name}.ts`);

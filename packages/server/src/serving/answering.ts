@@ -41,6 +41,8 @@ interface AnsweringParts extends Pick<AppOptions, "mode" | "version"> {
   readonly keyring: Keyring;
   readonly overrides: { readonly current: Overrides };
   readonly rulesets: AppOptions["rulesets"];
+  readonly visits: AppOptions["visits"];
+  readonly decisions: AppOptions["decisions"];
   readonly cells: LimitCells;
   readonly counts: Counts;
   readonly log: Log;
@@ -92,6 +94,7 @@ export class Answering {
       isDraining: this.isDraining,
       buckets: this.buckets,
       memory: this.memory,
+      storesDecisions: this.settings.decisions,
       usage: this.keyCells,
       documents: this.documents,
       checks: new EmailChecks(this.mx, this.mxCounts, this.settings.dnsExclude),

@@ -26,7 +26,7 @@ interface GuardParts {
 
 export const ADOPT_HINT =
   "`inkling database adopt` writes the copies into the database; `inkling database confirm` discards them";
-export const CONFIRM_HINT =
+const CONFIRM_HINT =
   "restore the newest backup, or accept the database as it is with `inkling database confirm`";
 
 export const RULESET_HINT =

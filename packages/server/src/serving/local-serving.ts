@@ -1,6 +1,7 @@
 // local-serving.ts: a server of one process: the primary answers requests itself.
 
 import type { ServerSettings } from "@inkling/contract";
+import { VISITOR_COUNTS_BYTES, VisitorCounts } from "../assess/visitor-counts.ts";
 import type { CellMemory } from "../limits/cell-memory.ts";
 import { MxCounts } from "../mx/counts.ts";
 import { Counts } from "../telemetry/counts.ts";
@@ -15,6 +16,7 @@ export class LocalServing implements Serving {
   readonly counts = new Counts();
   readonly workers = { states: new Map([["serving", 1]]), restarts: 0 };
   /** None but this one. */
+  readonly lostDecisions = 0;
   readonly processes = { cpuSeconds: 0, residentBytes: 0 };
   private readonly options: ServerOptions;
   private readonly memory: CellMemory;
@@ -34,10 +36,13 @@ export class LocalServing implements Serving {
   }
 
   async listen(services: Services): Promise<number> {
-    const { options, memory, counts, log, releases } = this;
-    const { keyring, overrides, rulesets } = services;
+    const { options, counts, log, releases } = this;
+    const { keyring, overrides, rulesets, decisions } = services;
     const { mode, version } = options;
-    const parts = { mode, version, releases, keyring, overrides, rulesets, cells: memory.cells, counts, log };
+    const memory = new Uint8Array(VISITOR_COUNTS_BYTES);
+    const visits = new VisitorCounts(memory, crypto.getRandomValues(new Uint8Array(32)));
+    const state = { releases, keyring, overrides, rulesets, visits, decisions };
+    const parts = { mode, version, ...state, cells: this.memory.cells, counts, log };
     this.services = services;
     this.answering = new Answering(options, parts);
     this.publish("keys");

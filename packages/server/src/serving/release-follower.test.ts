@@ -1,15 +1,14 @@
 // What a process that answers does with the release that the primary names, when its files are not those verified.
 
-import { afterAll, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { expect, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ANSWERS, type Release, releaseName } from "@inkling/engine";
 import { findFiles, releaseId } from "@inkling/release-store";
+import { temporaryFolder } from "../../../../test/temporary-folder.ts";
 import { ReleaseFollower, type ReleaseMessage } from "./release-follower.ts";
 
-const dataDir = mkdtempSync(join(tmpdir(), "inkling-follower-"));
-afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
+const dataDir = temporaryFolder();
 mkdirSync(join(dataDir, "releases"));
 mkdirSync(join(dataDir, "segments"));
 

@@ -15,7 +15,8 @@ import {
   type Stamps,
 } from "@inkling/release-store";
 import type { EpochMs } from "../keys/key.ts";
-import type { Refusal, Releases } from "../releases/follow.ts";
+import type { Releases } from "../releases/follow.ts";
+import type { Refusal } from "../releases/next-release.ts";
 
 const RETRY_MS = 1_000;
 

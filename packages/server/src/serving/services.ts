@@ -15,13 +15,14 @@ import {
   replaceFile,
   serverId,
 } from "@inkling/release-store";
+import type { DecisionRecorder } from "../decisions/recorder.ts";
 import { StartError } from "../http/start-error.ts";
 import { KeyInputError } from "../keys/key.ts";
 import { Keyring } from "../keys/keyring.ts";
 import { type LiveKeys, liveKeys } from "../keys/live-keys.ts";
 import { keyCopy } from "../keys/snapshot.ts";
-import { LeaseBook } from "../leases/book.ts";
-import { LeaseHolder } from "../leases/holder.ts";
+import { LeaseClient } from "../leases/lease-client.ts";
+import { LeaseState } from "../leases/lease-state.ts";
 import { LeaseTables } from "../leases/tables.ts";
 import type { CellMemory } from "../limits/cell-memory.ts";
 import type { LeasedCells } from "../limits/leased-cells.ts";
@@ -41,6 +42,7 @@ import type { Log } from "../telemetry/log.ts";
 import { ADOPT_HINT, DatabaseGuard, RULESET_HINT } from "./database-guard.ts";
 import { KeyBroadcaster } from "./key-broadcaster.ts";
 import type { Change, Closers, ServerOptions } from "./options.ts";
+import { startDecisions } from "./start-decisions.ts";
 
 export interface Services {
   readonly releases: Releases;
@@ -51,12 +53,13 @@ export interface Services {
   readonly usage: UsageRecorder;
   /** Decides the day of quotas and usage. */
   readonly clock: SteadyClock;
+  readonly decisions: DecisionRecorder;
   readonly overrides: LiveOverrides;
   readonly rulesets: LiveRulesets;
   readonly guard: DatabaseGuard;
   readonly notices: NoticeListener;
   /** With a database that several hosts share. */
-  readonly leases: LeaseHolder | undefined;
+  readonly leases: LeaseClient | undefined;
 }
 
 /** What services work with. */
@@ -102,6 +105,7 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     const { lost } = await usage.stop();
     if (lost > 0) parts.log.error("usage-lost", { lookups: lost, why: usage.state.lastError });
   });
+  const decisions = startDecisions(options, store, parts);
   const overrides = liveOverrides({
     store: store.overrides,
     dataDir: options.dataDir,
@@ -146,6 +150,7 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     keys,
     usage,
     clock,
+    decisions,
     overrides,
     rulesets,
     guard,
@@ -261,11 +266,12 @@ async function replaceLeases({ leases, keys }: Pick<Services, "leases" | "keys">
   await leases?.replaceKeys(byId.values(), cells);
 }
 
-/** Other limits of keys that have none of their own. */
+/** Other limits of keys that have none of their own, and how long decisions are kept. */
 export async function changeDefaults(
-  services: Pick<Services, "leases" | "keys">,
-  { rate, burst }: Pick<ServerSettings, "rate" | "burst">,
+  services: Pick<Services, "leases" | "keys" | "decisions">,
+  { rate, burst, decisionsDays }: Pick<ServerSettings, "rate" | "burst" | "decisionsDays">,
 ): Promise<void> {
+  services.decisions.days = decisionsDays;
   if (services.leases === undefined) return;
   services.leases.defaults = { rate, burst };
   await replaceLeases(services);
@@ -276,19 +282,19 @@ function startLeases(
   options: ServerOptions,
   store: Store,
   { log, memory, closers }: ServiceParts,
-): LeaseHolder {
+): LeaseClient {
   const { dataDir, rate, burst } = options;
   const hostsFile = join(dataDir, DATA_FOLDER.hosts);
   const cells = () => memory.cells as LeasedCells; // the primary made them for this database
-  const book = new LeaseBook(cells, { rate, burst }, readHosts(hostsFile, log), performance.now());
-  const leases = new LeaseHolder({
+  const held = new LeaseState(cells, { rate, burst }, readHosts(hostsFile, log), performance.now());
+  const leases = new LeaseClient({
     source: new LeaseTables(store.tables, hostId(options)),
-    book,
+    held,
     onAlone: (reason) => {
       if (reason === undefined) log.info("group-back");
       else {
-        const effect = book.isMember ? "each key has its limit / hosts" : "keys have no share here yet";
-        log.error("group-away", { reason, hosts: book.hosts, effect });
+        const effect = held.isMember ? "each key has its limit / hosts" : "keys have no share here yet";
+        log.error("group-away", { reason, hosts: held.hosts, effect });
       }
     },
     onHosts: (hosts) => {

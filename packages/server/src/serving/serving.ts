@@ -8,7 +8,10 @@ import type { Change, ServerOptions } from "./options.ts";
 import type { Services } from "./services.ts";
 
 /** Numbers for metrics, of all processes that answer. */
-type ServingNumbers = Pick<MetricsSource, "counts" | "mx" | "connections" | "workers" | "processes">;
+type ServingNumbers = Pick<
+  MetricsSource,
+  "counts" | "mx" | "connections" | "workers" | "processes" | "lostDecisions"
+>;
 
 export interface Serving extends ServingNumbers {
   /** Takes over what the services have, and listens. @returns the port. @throws StartError */
@@ -33,7 +36,7 @@ interface MetricsParts extends Pick<MetricsSource, "adminProblems" | "webhooks">
 /** What metrics and status are made of. */
 export function metricsSource(
   { version, mode }: ServerOptions,
-  { releases, keyring, overrides, guard, usage, notices, leases }: Services,
+  { releases, keyring, overrides, guard, usage, decisions, notices, leases }: Services,
   { serving, adminProblems, webhooks }: MetricsParts,
   startedAt: EpochMs,
 ): MetricsSource & StatusSource {
@@ -45,6 +48,7 @@ export function metricsSource(
     overrides,
     guard,
     usage,
+    decisions,
     notices,
     leases,
     adminProblems,
@@ -65,6 +69,9 @@ export function metricsSource(
     },
     get processes() {
       return serving.processes;
+    },
+    get lostDecisions() {
+      return serving.lostDecisions;
     },
   };
 }

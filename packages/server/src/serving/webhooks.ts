@@ -6,7 +6,8 @@ import type { LookUpAnswer, LookUpQuestion } from "../admin/lookup-process.ts";
 import { runInProcess } from "../releases/process.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { MetricsSource } from "../telemetry/metric-readers.ts";
-import { type DecidedDomains, WebhookEvents } from "../webhooks/events.ts";
+import { decidedDomains } from "../webhooks/decided-domains.ts";
+import { WebhookEvents } from "../webhooks/events.ts";
 import { WebhookSender } from "../webhooks/sender.ts";
 import type { Closers, ServerOptions } from "./options.ts";
 import type { Services } from "./services.ts";
@@ -16,7 +17,6 @@ export function startWebhooks(
   options: Pick<ServerOptions, "version" | "dataDir" | "workerEnvironment" | "checkMs">,
   services: Pick<Services, "store" | "releases" | "overrides">,
   { log, closers }: { readonly log: Log; readonly closers: Closers },
-  decisions?: DecidedDomains,
 ): MetricsSource["webhooks"] {
   const { store, releases, overrides } = services;
   let dropped = 0;
@@ -25,7 +25,7 @@ export function startWebhooks(
     usage: store.usage,
     releases,
     overrides,
-    decisions,
+    decisions: decidedDomains(store.decisions),
     lookUp: domainVerdicts(options, services),
     onDropped: (type: WebhookEvent, deliveries) => {
       dropped += deliveries;

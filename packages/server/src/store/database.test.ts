@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { beforeAll, describe, expect, test } from "bun:test";
+import { chmodSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { SQL } from "bun";
+import { temporaryFolder } from "../../../../test/temporary-folder.ts";
 import { parseNewKey } from "../keys/key-input.ts";
 import { Database, parseAddress } from "./database.ts";
 import { StoreError, storeErrorFrom } from "./error.ts";
@@ -10,9 +10,8 @@ import { openStore } from "./store.ts";
 
 let folder: string;
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "inkling-database-"));
+  folder = temporaryFolder();
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 async function failure(promise: Promise<unknown>): Promise<StoreError> {
   const error = await promise.then(

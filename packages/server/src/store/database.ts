@@ -16,7 +16,7 @@
 
 import { closeSync, openSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { makeFolder } from "@inkling/release-store";
+import { makeFolder, within } from "@inkling/release-store";
 import { SQL, type TransactionSQL } from "bun";
 import { StoreError, storeErrorFrom } from "./error.ts";
 
@@ -25,7 +25,7 @@ export const TIMEOUT_MS = 5_000;
 const LOCK_RETRY_MS = 10;
 const POSTGRES_CONNECTIONS = 4;
 
-export type Dialect = "sqlite" | "postgres";
+type Dialect = "sqlite" | "postgres";
 
 interface Address {
   readonly dialect: Dialect;
@@ -207,14 +207,11 @@ export class Database {
       await tx.unsafe("SET LOCAL idle_in_transaction_session_timeout = 0");
       const rows: { held: boolean }[] = await tx`SELECT pg_try_advisory_xact_lock(${lock}) AS held`;
       const answers = () => {
-        const silence = Promise.withResolvers<boolean>();
-        const timer = setTimeout(silence.resolve, this.timeoutMs, false);
         const answer = tx`SELECT 1`.then(
           () => true,
           () => false,
         );
-        // A command ends when nothing is left to wait for: not a time-out later.
-        return Promise.race([answer, silence.promise]).finally(() => clearTimeout(timer));
+        return within(this.timeoutMs, answer, () => false);
       };
       outcome = work(async () => rows[0]?.held === true && (await answers()));
       await outcome.catch(() => {}); // the caller gets it
@@ -315,20 +312,15 @@ export class Database {
   }
 
   /** SQLite runs inside the call, so a time-out is only ever PostgreSQL's. */
-  private async withTimeout<T>(work: Promise<T>): Promise<T> {
-    const silence = Promise.withResolvers<never>();
-    const timer = setTimeout(() => {
-      this.discard();
-      silence.reject(
-        new StoreError("AWAY", `${this.label}: no answer within ${this.timeoutMs} ms`, "it is tried again"),
+  private withTimeout<T>(work: Promise<T>): Promise<T> {
+    return within(this.timeoutMs, work, () => {
+      this.discard(); // the work fails later, with its connection
+      throw new StoreError(
+        "AWAY",
+        `${this.label}: no answer within ${this.timeoutMs} ms`,
+        "it is tried again",
       );
-    }, this.timeoutMs);
-    try {
-      return await Promise.race([work, silence.promise]);
-    } finally {
-      clearTimeout(timer);
-      work.catch(() => {}); // fails later, when its connection is discarded
-    }
+    });
   }
 
   private discard(): void {

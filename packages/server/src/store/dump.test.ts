@@ -5,6 +5,7 @@ import { MIGRATIONS } from "./migrations.ts";
 
 /** What each database makes itself, and what belongs to servers that run. */
 const NOT_DUMPED = [
+  "inkling_decisions",
   "inkling_deliveries",
   "inkling_domain_verdicts",
   "inkling_hosts",

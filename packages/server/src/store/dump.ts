@@ -5,7 +5,8 @@
 // err  StoreError; what the source of the rows throws: nothing is changed then
 // cost pages of ROWS_AT_ONCE rows; writers wait for a restore, not for a backup
 //
-// Not kept: what belongs to running servers (stamps, recorders, hosts, leases, deliveries of webhooks), and the migrations, which each database has.
+// Not kept: what belongs to running servers (stamps, recorders, hosts, leases, deliveries of webhooks), the migrations, which
+// each database has, and decisions, which are large, expire, and must be gone once they are deleted.
 
 import type { TransactionSQL } from "bun";
 import type { Actor } from "../keys/actor.ts";
@@ -15,10 +16,10 @@ import { NOTICED } from "./notices.ts";
 import { ROWS_AT_ONCE, type Tables } from "./tables.ts";
 
 type Kind = "text" | "number" | "text or null" | "number or null";
-export type DumpedValue = string | number | null;
+type DumpedValue = string | number | null;
 type Columns = Readonly<Record<string, Kind>>;
 
-export interface DumpedTable {
+interface DumpedTable {
   /** Of the primary key, in their order. */
   readonly key: readonly string[];
   readonly columns: Columns;

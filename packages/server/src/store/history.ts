@@ -30,7 +30,7 @@ const remembered = z.object({
 });
 type Remembered = z.output<typeof remembered>;
 /** Numbers of the newest audit entry, before and after. */
-export type WentBack = NonNullable<Remembered["wentBack"]>;
+type WentBack = NonNullable<Remembered["wentBack"]>;
 
 /** What the database has of its history now. */
 export interface HistoryReading {

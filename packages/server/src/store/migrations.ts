@@ -193,6 +193,39 @@ export const MIGRATIONS: readonly Migration[] = [
     ],
   },
   {
+    id: 11,
+    name: "decisions",
+    // `reasons`, `shadow`, `degraded` and `facts` are JSON. `idempotency` is a hash of the API key's id and of the
+    // request's Idempotency-Key, `body_hash` one of that request: NULL without the header.
+    statements: [
+      `CREATE TABLE inkling_decisions (
+        id TEXT PRIMARY KEY,
+        created_at BIGINT NOT NULL,
+        event TEXT NOT NULL,
+        ref TEXT,
+        ruleset INTEGER NOT NULL,
+        data_version TEXT NOT NULL,
+        action TEXT NOT NULL,
+        review INTEGER NOT NULL,
+        score DOUBLE PRECISION NOT NULL,
+        rule TEXT,
+        reasons TEXT NOT NULL,
+        shadow TEXT NOT NULL,
+        degraded TEXT NOT NULL,
+        facts TEXT NOT NULL,
+        email_domain TEXT,
+        idempotency TEXT,
+        body_hash TEXT,
+        outcome TEXT,
+        outcome_at BIGINT
+      )`,
+      "CREATE INDEX inkling_decisions_created ON inkling_decisions (created_at, id)",
+      "CREATE INDEX inkling_decisions_domain ON inkling_decisions (email_domain, created_at)",
+      "CREATE INDEX inkling_decisions_ref ON inkling_decisions (ref) WHERE ref IS NOT NULL",
+      "CREATE UNIQUE INDEX inkling_decisions_idempotency ON inkling_decisions (idempotency) WHERE idempotency IS NOT NULL",
+    ],
+  },
+  {
     id: 12,
     name: "webhooks",
     statements: [

@@ -10,7 +10,7 @@
 // believes only in a notice to itself that came back, and connects anew when one did not: with jitter, so that the hosts
 // of a group do not return to a restarted database in one moment.
 
-import { backoffMs } from "@inkling/release-store";
+import { backoffMs, within } from "@inkling/release-store";
 import type { SQL } from "bun";
 import type { Database } from "./database.ts";
 import { StoreError } from "./error.ts";
@@ -97,8 +97,7 @@ export class NoticeListener {
     this.client = client;
     try {
       const listening = client.listen(NOTICES, (text) => this.take(text));
-      listening.catch(() => {}); // after a time-out it fails when the client is closed
-      await this.within(listening, "LISTEN was not answered");
+      await this.answered(listening, "LISTEN was not answered");
       await this.probe();
     } catch (error) {
       if (this.client === client) this.fail(this.database.errorFrom(error).message);
@@ -127,19 +126,14 @@ export class NoticeListener {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.onProbe = resolve;
     await this.database.run((sql) => sql`SELECT pg_notify(${NOTICES}, ${this.id})`);
-    await this.within(promise, NO_NOTICE);
+    await this.answered(promise, NO_NOTICE);
   }
 
   /** @throws StoreError after the time-out */
-  private async within(work: Promise<unknown>, message: string): Promise<void> {
-    const late = Promise.withResolvers<never>();
-    const error = new StoreError("AWAY", message, "changes are found by checks, once a second");
-    const timer = setTimeout(() => late.reject(error), this.options.probeTimeoutMs ?? PROBE_TIMEOUT_MS);
-    try {
-      await Promise.race([work, late.promise]);
-    } finally {
-      clearTimeout(timer);
-    }
+  private async answered(work: Promise<unknown>, message: string): Promise<void> {
+    await within(this.options.probeTimeoutMs ?? PROBE_TIMEOUT_MS, work, () => {
+      throw new StoreError("AWAY", message, "changes are found by checks, once a second");
+    });
   }
 
   private take(text: string): void {

@@ -33,7 +33,7 @@ import { StoreError } from "./error.ts";
 import { NewestFirst, type Page, type PageRequest, ROWS_AT_ONCE, type Tables } from "./tables.ts";
 
 /** What a write did. */
-export interface OverrideWrite {
+interface OverrideWrite {
   readonly override: Override;
   /** changed: it was in force already, and has a new note or expiry now. */
   readonly outcome: "added" | "changed" | "unchanged";

@@ -1,8 +1,8 @@
 // store.ts: keys and usage, overrides and the admin token, kept in an SQLite file or a PostgreSQL database.
 //
 // in   the database's address
-// out  Store: keys; `usage` (usage.ts), `overrides` (overrides.ts), `rulesets` (rulesets.ts), `webhooks`
-//      (webhooks.ts), `deliveries` (deliveries.ts), `adminToken` (admin-token.ts)
+// out  Store: keys; `usage` (usage.ts), `overrides` (overrides.ts), `rulesets` (rulesets.ts), `decisions` (decisions.ts),
+//      `webhooks` (webhooks.ts), `deliveries` (deliveries.ts), `adminToken` (admin-token.ts)
 // err  StoreError with a hint; its text never has the password or a token
 // cost see each method; no lookup waits for it
 
@@ -27,6 +27,7 @@ import { hashToken, type KeyMode, newKeyToken, randomBase62, tokenHint } from ".
 import { AdminTokenStore } from "./admin-token.ts";
 import { insertAudit, lockAudit } from "./audit.ts";
 import { Database } from "./database.ts";
+import { DecisionStore } from "./decisions.ts";
 import { DeliveryStore } from "./deliveries.ts";
 import { DumpTables } from "./dump.ts";
 import { StoreError } from "./error.ts";
@@ -47,7 +48,7 @@ const PUBLISHER_LOCK = 0x696e6b70;
 /** Where the caller names nobody. */
 const UNNAMED: Actor = { actor: "inkling", way: undefined };
 
-export interface StoreOptions {
+interface StoreOptions {
   readonly now?: () => EpochMs;
   readonly randomBytes?: (n: number) => Uint8Array;
   /** Longest that one call may take. */
@@ -86,6 +87,7 @@ export const KEY_PAGES = new NewestFirst("key");
 export class Store implements KeySource {
   readonly overrides: OverrideStore;
   readonly rulesets: RulesetStore;
+  readonly decisions: DecisionStore;
   readonly webhooks: WebhookStore;
   readonly deliveries: DeliveryStore;
   readonly adminToken: AdminTokenStore;
@@ -106,6 +108,7 @@ export class Store implements KeySource {
     };
     this.overrides = new OverrideStore(this.tables);
     this.rulesets = new RulesetStore(this.tables);
+    this.decisions = new DecisionStore(this.tables);
     this.webhooks = new WebhookStore(this.tables);
     this.deliveries = new DeliveryStore(this.tables);
     this.adminToken = new AdminTokenStore(this.tables);

@@ -26,7 +26,7 @@ export interface UsageEntry {
 }
 
 /** The same in one hour. */
-export interface HourlyUsage {
+interface HourlyUsage {
   /** UTC, as "2026-06-01T13". */
   readonly hour: string;
   readonly lookup: Counted;
@@ -42,7 +42,7 @@ export interface UsageBatch {
   readonly entries: readonly UsageEntry[];
 }
 
-export type DayUsage = Partial<Record<Counted, number>>;
+type DayUsage = Partial<Record<Counted, number>>;
 
 export class UsageTables {
   private readonly tables: Tables;

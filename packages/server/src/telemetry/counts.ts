@@ -86,6 +86,7 @@ const SIZES = {
   problems: PROBLEM_CODES.length,
   flags: OVERRIDE_FLAGS.length,
   countries: LETTERS * LETTERS,
+  decisions: 1,
 };
 /** Bytes that the counts take. */
 export const COUNTS_BYTES = 8 * Object.values(SIZES).reduce((sum, size) => sum + size);
@@ -99,6 +100,7 @@ export class Counts {
   private readonly problems: Float64Array;
   private readonly flags: Float64Array;
   private readonly countries: Float64Array;
+  private readonly decided: Float64Array;
   private readonly sample = { second: 0, read: 0, turn: 0 };
 
   /** @param memory COUNTS_BYTES: one worker adds to them, others may read them */
@@ -116,6 +118,7 @@ export class Counts {
     this.problems = take(SIZES.problems);
     this.flags = take(SIZES.flags);
     this.countries = take(SIZES.countries);
+    this.decided = take(SIZES.decisions);
   }
 
   /** The sum of what several workers counted. */
@@ -160,6 +163,16 @@ export class Counts {
   /** Counts the country of a location as so many. @param code ISO 3166-1; undefined for none */
   countCountry(code: string | undefined, weight: number): void {
     if (code !== undefined) this.countries[countryIndex(code)]! += weight;
+  }
+
+  /** Counts a decision that is to be stored. */
+  countDecision(): void {
+    this.decided[0]! += 1;
+  }
+
+  /** Decisions that were to be stored. */
+  get decisions(): number {
+    return this.decided[0]!;
   }
 
   /** How many locations this one counts as; 0 when its country is not read. @param now epoch ms */

@@ -60,6 +60,12 @@ export interface MetricsSource {
   readonly usage: {
     readonly state: { readonly pending: number; readonly oldestMs: number; readonly failures: number };
   };
+  /** Decisions that are stored, or wait for it. */
+  readonly decisions: {
+    readonly state: { readonly waiting: number; readonly stored: number; readonly dropped: number };
+  };
+  /** Decisions that workers had when they were killed. */
+  readonly lostDecisions: number;
   readonly mx: {
     readonly answers: Iterable<readonly [outcome: string, count: number]>;
     readonly lookups: Iterable<readonly [outcome: string, count: number]>;
@@ -176,6 +182,12 @@ export const READERS: Readers = {
   inkling_usage_pending: ({ usage }) => usage.state.pending,
   inkling_usage_oldest_seconds: ({ usage }) => usage.state.oldestMs / 1000,
   inkling_usage_flush_failures_total: ({ usage }) => usage.state.failures,
+  inkling_decisions_total: ({ decisions: { state }, lostDecisions }) => [
+    [{ outcome: "stored" }, state.stored],
+    [{ outcome: "dropped" }, state.dropped],
+    [{ outcome: "lost" }, lostDecisions],
+  ],
+  inkling_decisions_waiting: ({ decisions }) => decisions.state.waiting,
   inkling_webhook_attempts_total: ({ webhooks }) =>
     Array.from(webhooks.attempts, ([outcome, count]) => [{ outcome }, count]),
   inkling_webhook_dropped_total: ({ webhooks }) => webhooks.dropped,

@@ -4,6 +4,7 @@
 // out  for each minute: requests by status, lookups, problems, latency, flags set, countries
 // cost nothing for a request; 1 ms a minute
 
+import { recordOf } from "@inkling/contract";
 import { type Counts, LATENCY_BOUNDS, REQUEST_KINDS, type RequestKind } from "./counts.ts";
 
 export const MINUTE_MS = 60_000;
@@ -90,8 +91,7 @@ function increases(before: Tally, after: Tally): Tally {
   return Object.fromEntries(rows.filter(([, n]) => n > 0));
 }
 
-const perKind = <T>(make: (kind: RequestKind) => T) =>
-  Object.fromEntries(REQUEST_KINDS.map((kind) => [kind, make(kind)])) as Record<RequestKind, T>;
+const perKind = <T>(make: (kind: RequestKind) => T) => recordOf(REQUEST_KINDS, make);
 
 function totalsOf(counts: Counts): Totals {
   let requests = 0;

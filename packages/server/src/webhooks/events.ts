@@ -34,13 +34,13 @@ const MAX_DECISIONS = 1_000;
 const LATE_USAGE_MS = 60_000;
 
 /** An email domain, and the verdict on it that its newest decision rests on; undefined where that had no data. */
-export interface DecidedDomain {
+interface DecidedDomain {
   readonly domain: string;
   readonly disposable: boolean | undefined;
 }
 
 /** A decision on an email domain, and the verdict that it rests on. */
-export interface DomainDecision {
+interface DomainDecision {
   readonly id: string;
   readonly ref: string | null;
   readonly disposable: boolean | undefined;
@@ -63,8 +63,7 @@ interface WebhookEventsOptions {
     readonly feeds: readonly FeedReport[];
   };
   readonly overrides: { readonly current: Overrides };
-  /** Undefined: decisions are not stored. */
-  readonly decisions: DecidedDomains | undefined;
+  readonly decisions: DecidedDomains;
   /** The verdicts on domains, by the current release and overrides; undefined for what is no domain. */
   readonly lookUp: (domains: readonly string[]) => Promise<readonly (EmailVerdict | undefined)[]>;
   /** Called with deliveries that were not queued because too many wait. */
@@ -175,8 +174,7 @@ export class WebhookEvents {
     const { decisions, releases, overrides, now } = this.options;
     const { current } = releases;
     // Without data there is no verdict that could have changed.
-    if (decisions === undefined || current === undefined) return;
-    if (current.manifest.missing.includes("disposable")) return;
+    if (current === undefined || current.manifest.missing.includes("disposable")) return;
     const at = now();
     const { all } = overrides.current;
     const inForce = all.filter((override) => isInForce(override, at)).length;

@@ -1,23 +1,23 @@
 // data.tsx: the release in use, every feed's state, and the releases that are kept.
 
-import type { DataOverview, Feed, Release } from "@inkling/server/admin-answers";
+import type { DataOverview, Feed, Release, UnusedFeed } from "@inkling/server/admin-answers";
 import { ApiError, api } from "../../api.ts";
 import { Card, Notice, RelativeTime } from "../../components/basics.tsx";
 import { ConfirmButton } from "../../components/dialog.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { formatAges, formatExact } from "../../format.ts";
 import { notify, type PageProps, useLoad } from "../../hooks.ts";
-import { FeedsCard } from "./feeds.tsx";
+import { FeedsCard, UnusedFeedsCard } from "./feeds.tsx";
 import { ReleasesCard } from "./releases.tsx";
 import { UpdateText, useUpdate } from "./update.tsx";
 
 async function loadData(signal: AbortSignal) {
-  const [overview, { feeds }, { releases }] = await Promise.all([
+  const [overview, { feeds, unused }, { releases }] = await Promise.all([
     api<DataOverview>("data", { signal }),
-    api<{ feeds: Feed[] }>("data/feeds", { signal }),
+    api<{ feeds: Feed[]; unused: UnusedFeed[] }>("data/feeds", { signal }),
     api<{ releases: Release[] }>("data/releases", { signal }),
   ]);
-  return { overview, feeds, releases };
+  return { overview, feeds, unused, releases };
 }
 
 /** The page is out of date. */
@@ -39,15 +39,21 @@ export function DataPage({ onRelease }: PageProps) {
       throw error;
     }
   };
+  const choose = async (id: string, on: boolean) => {
+    await api("data/feeds", { method: "POST", body: { id, on } });
+    notify(`${id} is ${on ? "on" : "off"}: a build follows within seconds`);
+    reload();
+  };
   return (
     <Loaded from={data}>
-      {({ overview, feeds, releases }) => {
+      {({ overview, feeds, unused, releases }) => {
         const current = overview.release?.name;
         const use = (to: string) => change("POST", "data/rollback", { current, to });
         return (
           <>
             <ReleaseCard overview={overview} change={change} reload={reload} />
-            <FeedsCard feeds={feeds} />
+            <FeedsCard feeds={feeds} choose={choose} />
+            <UnusedFeedsCard feeds={unused} choose={choose} />
             <ReleasesCard releases={releases} use={current === undefined ? undefined : use} />
           </>
         );

@@ -1,8 +1,9 @@
 // feeds.tsx: every feed's state, age and size; those that need attention first.
 
-import type { Feed } from "@inkling/server/admin-answers";
+import type { Feed, UnusedFeed } from "@inkling/server/admin-answers";
 import { Badge, ExternalLink, type Kind } from "../../components/basics.tsx";
 import { Meter, Sparkline } from "../../components/chart.tsx";
+import { ConfirmButton } from "../../components/dialog.tsx";
 import { TableCard, TwoLines } from "../../components/table.tsx";
 import { formatCount, formatDuration, shortenUrls } from "../../format.ts";
 
@@ -16,7 +17,10 @@ function rankOf({ pending, state, stale, error }: Feed): number {
 
 const byRank = (a: Feed, b: Feed) => rankOf(a) - rankOf(b) || a.id.localeCompare(b.id);
 
-export function FeedsCard({ feeds }: { feeds: readonly Feed[] }) {
+/** Turns a feed on or off. */
+type Choose = (id: string, on: boolean) => Promise<void>;
+
+export function FeedsCard({ feeds, choose }: { feeds: readonly Feed[]; choose: Choose }) {
   const loaded = feeds.filter(({ state }) => state === "loaded").length;
   return (
     <TableCard
@@ -29,15 +33,57 @@ export function FeedsCard({ feeds }: { feeds: readonly Feed[] }) {
         ["Age", ageOf],
         ["Entries", entriesOf, "number"],
         ["Licence", ({ licence, attribution }) => <TwoLines below={attribution}>{licence}</TwoLines>],
+        ["Change", (feed) => <Switch feed={feed} choose={choose} />],
       ]}
       empty="There is no release, or it names no feeds."
     />
   );
 }
 
-const nameOf = ({ id, title, homepage, sets }: Feed) => (
+/** Feeds that the release does not have: off, or waiting for the next build. */
+export const UnusedFeedsCard = ({ feeds, choose }: { feeds: readonly UnusedFeed[]; choose: Choose }) =>
+  feeds.length > 0 && (
+    <TableCard
+      caption={`Not in use (${feeds.length})`}
+      rows={feeds.toSorted((a, b) => a.id.localeCompare(b.id))}
+      rowKey={({ id }) => id}
+      columns={[
+        ["Feed", nameOf],
+        ["State", ({ on }) => <Badge kind="faint">{on ? "in the next build" : "off"}</Badge>],
+        ["Licence", ({ licence }) => licence],
+        ["Change", (feed) => <Switch feed={feed} choose={choose} />],
+      ]}
+      empty=""
+    />
+  );
+
+interface SwitchProps {
+  readonly feed: Pick<Feed, "id" | "on" | "needs_agreement">;
+  readonly choose: Choose;
+}
+
+function Switch({ feed: { id, on, needs_agreement }, choose }: SwitchProps) {
+  if (on === null) return null; // this server does not build
+  if (on) {
+    const details = "The next build leaves it out. What it says no longer counts then.";
+    const question = [`Turn ${id} off?`, details, "Turn off"] as const;
+    const run = () => choose(id, false);
+    return <ConfirmButton text="Turn off" label={`Turn off ${id}`} question={question} isDanger run={run} />;
+  }
+  if (needs_agreement) return <small>{`To read its terms: inkling feeds enable ${id}`}</small>;
+  const question = [`Turn ${id} on?`, "The next build reads it.", "Turn on"] as const;
+  return (
+    <ConfirmButton text="Turn on" label={`Turn on ${id}`} question={question} run={() => choose(id, true)} />
+  );
+}
+
+type Named = Pick<Feed, "id" | "title" | "homepage" | "sets" | "own">;
+
+/** Lists that come with Inkling, and files, have a page of the documentation instead of a homepage. */
+const nameOf = ({ id, title, homepage, sets, own }: Named) => (
   <TwoLines below={title === id ? sets : title}>
-    {homepage ? <ExternalLink href={homepage} text={id} /> : <strong>{id}</strong>}
+    {homepage?.startsWith("http") ? <ExternalLink href={homepage} text={id} /> : <strong>{id}</strong>}
+    {own && <Badge kind="faint">your own</Badge>}
   </TwoLines>
 );
 

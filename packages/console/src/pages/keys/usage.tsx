@@ -1,6 +1,6 @@
 // usage.tsx: a key's lookups and refusals, by day or by hour.
 
-import { SCOPES as SCOPE_NAMES, type Scope } from "@inkling/contract";
+import { recordOf, SCOPES as SCOPE_NAMES } from "@inkling/contract";
 import type { Refusals, Usage, UsagePoint } from "@inkling/server/admin-answers";
 import { sum } from "d3-array";
 import { useState } from "preact/hooks";
@@ -96,7 +96,7 @@ function UsageCharts({ by, usage }: { by: Period; usage: Usage }) {
   );
 }
 
-const NO_LOOKUPS = Object.fromEntries(SCOPE_NAMES.map((scope) => [scope, 0])) as Record<Scope, number>;
+const NO_LOOKUPS = recordOf(SCOPE_NAMES, () => 0);
 const NONE = {
   ...NO_LOOKUPS,
   batch: NO_LOOKUPS,

@@ -1,4 +1,4 @@
-// book.ts: what this host holds of the group's limits, key by key: what it asks for, what it got, and what it does alone.
+// lease-state.ts: what this host holds of the group's limits, key by key: what it asks for, what it got, and what it does alone.
 //
 // in   the keys in force and their cells; the answers of the group
 // out  a request for the keys in use; balances and shares in the cells
@@ -99,7 +99,7 @@ for (let i = 0; i < CELL_COUNTS; i++) {
 /** A key that is used little asks anew after this many looks at the latest. */
 const LOOKS = 4;
 
-export class LeaseBook {
+export class LeaseState {
   /** Hosts of the group, as of the last answer. */
   hosts: number;
   /** See {@link LeaseAnswer}. */

@@ -1,21 +1,21 @@
 import { expect, test } from "bun:test";
-import type { LeaseBook } from "./book.ts";
-import { LeaseHolder } from "./holder.ts";
+import { LeaseClient } from "./lease-client.ts";
+import type { LeaseState } from "./lease-state.ts";
 
-/** As much of a book as an exchange needs: a key always wants a lease. */
-const book = {
+/** As much of the state as an exchange needs: a key always wants a lease. */
+const held = {
   replaceKeys: () => true,
   request: () => ({ confirmed: undefined, wishes: [1] }),
   giveBack: () => ({ confirmed: undefined, wishes: [] }),
   accept: () => {},
-} as unknown as LeaseBook;
+} as unknown as LeaseState;
 
 test("begins no exchange once it leaves, not even that of keys that waited for a slow one", async () => {
   const log: string[] = [];
   const slow = Promise.withResolvers<void>();
   const left = Promise.withResolvers<void>();
-  const holder = new LeaseHolder({
-    book,
+  const client = new LeaseClient({
+    held,
     source: {
       exchange: async () => {
         log.push("exchange");
@@ -28,10 +28,10 @@ test("begins no exchange once it leaves, not even that of keys that waited for a
       },
     },
   });
-  const first = holder.replaceKeys([], new Map());
+  const first = client.replaceKeys([], new Map());
   await Bun.sleep(0);
-  const second = holder.replaceKeys([], new Map());
-  const stopped = holder.stop();
+  const second = client.replaceKeys([], new Map());
+  const stopped = client.stop();
   await Bun.sleep(0);
   expect(log).toEqual(["exchange"]); // it may still write the row that leaving deletes
   slow.resolve();

@@ -1,12 +1,13 @@
-// holder.ts: keeps this host's leases: a look every 250 ms, and an exchange with the group when a key needs it: after each look while
-// demand shifts or the limit is short, after every other one while it is steady, and at least after every third.
+// lease-client.ts: keeps this host's leases: a check every 250 ms, and an exchange with the group (exchange.ts) when a key
+// needs it: after each check while demand shifts or the limit is short, after every other one while it is steady, and at
+// least after every third.
 //
-// err  none: without the database the book does what a host alone may do; `state` and onAlone report it
+// err  none: without the database this host does what a host alone may do; `state` and onAlone report it
 
 import type { Key, KeyId } from "../keys/key.ts";
 import type { CellIndex } from "../limits/cells.ts";
-import type { LeaseAnswer, LeaseBook, LeaseRequest } from "./book.ts";
 import { SILENT_MS } from "./group.ts";
+import type { LeaseAnswer, LeaseRequest, LeaseState } from "./lease-state.ts";
 import { EXCHANGE_MS } from "./size.ts";
 
 interface LeaseSource {
@@ -14,9 +15,9 @@ interface LeaseSource {
   leave(request: LeaseRequest): Promise<void>;
 }
 
-interface LeaseHolderOptions {
+interface LeaseClientOptions {
   readonly source: LeaseSource;
-  readonly book: LeaseBook;
+  readonly held: LeaseState;
   readonly elapsed?: () => number;
   /** Epoch ms. */
   readonly now?: () => number;
@@ -31,8 +32,8 @@ const FIRST_LEASE_MS = 1_000;
 /** Without a key that needs it, so that the group knows that this host is there. */
 export const LEAST_LOOKS = 3;
 
-export class LeaseHolder {
-  private readonly options: LeaseHolderOptions;
+export class LeaseClient {
+  private readonly options: LeaseClientOptions;
   private readonly elapsed: () => number;
   private running: Promise<void> | undefined;
   private timer: ReturnType<typeof setInterval> | undefined;
@@ -45,7 +46,7 @@ export class LeaseHolder {
   /** What the other hosts and their operators see of this one; sent with each exchange. */
   reportHost: (() => string) | undefined;
 
-  constructor(options: LeaseHolderOptions) {
+  constructor(options: LeaseClientOptions) {
     this.options = options;
     this.elapsed = options.elapsed ?? (() => performance.now());
   }
@@ -56,22 +57,22 @@ export class LeaseHolder {
 
   /** For metrics. */
   get state() {
-    const { book } = this.options;
+    const { held } = this.options;
     const { isAlone, failures, clockOffsetMs } = this;
-    const silentSeconds = book.silentMs(this.elapsed()) / 1_000;
-    return { hosts: book.hosts, leases: book.leases, isAlone, failures, silentSeconds, clockOffsetMs };
+    const silentSeconds = held.silentMs(this.elapsed()) / 1_000;
+    return { hosts: held.hosts, leases: held.leases, isAlone, failures, silentSeconds, clockOffsetMs };
   }
 
   /** Keys are about to be in force. Resolves when new ones have a lease, or after a second. */
   async replaceKeys(keys: Iterable<Key>, cellOf: ReadonlyMap<KeyId, CellIndex>): Promise<void> {
-    if (!this.options.book.replaceKeys(keys, cellOf)) return;
+    if (!this.options.held.replaceKeys(keys, cellOf)) return;
     const first = (this.running ?? Promise.resolve()).then(() => this.exchange());
     await Promise.race([first, Bun.sleep(FIRST_LEASE_MS)]);
   }
 
   /** Of keys that have no limits of their own. */
-  set defaults(defaults: LeaseBook["defaults"]) {
-    this.options.book.defaults = defaults;
+  set defaults(defaults: LeaseState["defaults"]) {
+    this.options.held.defaults = defaults;
   }
 
   /** Gives everything back, and leaves the group: an exchange after that would join it again. */
@@ -79,14 +80,14 @@ export class LeaseHolder {
     this.isStopped = true;
     clearInterval(this.timer);
     await this.running;
-    await this.options.source.leave(this.options.book.giveBack()).catch(() => {}); // the group withholds it for a while
+    await this.options.source.leave(this.options.held.giveBack()).catch(() => {}); // the group withholds it for a while
   }
 
   private look(): void {
-    const { book } = this.options;
+    const { held } = this.options;
     const now = this.elapsed();
-    book.tick(now);
-    this.report(book.silentMs(now) > SILENT_MS);
+    held.tick(now);
+    this.report(held.silentMs(now) > SILENT_MS);
     void this.exchange();
   }
 
@@ -99,14 +100,14 @@ export class LeaseHolder {
   }
 
   private async askGroup(): Promise<void> {
-    const { book, source, onHosts } = this.options;
-    const request = book.request();
+    const { held, source, onHosts } = this.options;
+    const request = held.request();
     if (request.wishes.length === 0 && ++this.looks < LEAST_LOOKS) return;
     try {
       const answer = await source.exchange(request, this.reportHost?.());
       this.clockOffsetMs = (this.options.now ?? Date.now)() - answer.now;
-      const before = book.hosts;
-      book.accept(answer, this.elapsed());
+      const before = held.hosts;
+      held.accept(answer, this.elapsed());
       this.failures = 0;
       this.looks = 0;
       this.report(false);

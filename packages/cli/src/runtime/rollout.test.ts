@@ -1,12 +1,7 @@
-// How often a channel is looked at, and what a roll-out is reported as.
+// What a roll-out is reported as.
 
 import { expect, test } from "bun:test";
-import { pollMs } from "./channel.ts";
 import { rolloutText } from "./rollout.ts";
-
-test("a channel that fails is looked at less and less often, and once a minute at least", () => {
-  expect([0, 1, 2, 3, 4, 5, 100].map(pollMs)).toEqual([2_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000]);
-});
 
 test("of a roll-out without a server the text names how many others report", () => {
   const none = { ready: [], failed: [], waiting: [] };

@@ -1,0 +1,67 @@
+// assess.ts: one assessment over HTTP beside the three lookups that it replaces, with a ruleset of 20 rules in force.
+//
+// The lookups are plain ones, without evidence or network, although an assessment reads both.
+
+import { openStore } from "@inkling/server";
+import { knownAddresses, openCurrent, releaseFolder } from "../lib/data.ts";
+import { fullLoad, pathsFile } from "../lib/load.ts";
+import { hasCommand } from "../lib/peers.ts";
+import { SERVER_CORE } from "../lib/proc.ts";
+import type { Run } from "../lib/record.ts";
+import { startInkling, temporaryFolder } from "../lib/server.ts";
+
+const WHAT = "one visitor: address and email address";
+const CPU = "CPU per visitor, µs";
+const RULES = 20;
+/** Every third visitor has a disposable mailbox, every seventh a role account. */
+const DOMAINS = ["gmail.com", "example-shop.de", "mailinator.com"];
+
+function rulesetText(): string {
+  const rule = (i: number) => `[[rule]]
+name = "rule-${i}"
+when = 'event == "sign_up" && (ip.kind == "hosting" || ip.country in ["X${i % 10}", "Y${i % 7}"]) && email.domain.endsWith("${i}.test")'
+then = "deny"
+mode = "${i % 4 === 0 ? "shadow" : "live"}"
+`;
+  return Array.from({ length: RULES }, (_, i) => rule(i)).join("\n");
+}
+
+export async function measureAssess(run: Run): Promise<void> {
+  if (!hasCommand(run, "wrk", "wrk (the client)")) return;
+  const path = openCurrent(releaseFolder(run.checkout)).segmentPath("geo");
+  const { known } = knownAddresses(path, run.size(30_000, 5_000));
+  const visitors = known.map((ip, i) => ({
+    ip,
+    email: `${i % 7 === 0 ? "info" : `user${i}`}@${DOMAINS[i % DOMAINS.length]}`,
+  }));
+  const lookups = visitors.flatMap(({ ip, email }) => [
+    `/v1/ip-intel/geolocate/${ip}`,
+    `/v1/ip-intel/reputation/${ip}`,
+    `/v1/user-intel/email/${email}`,
+  ]);
+  const bodies = visitors.map((visitor) => JSON.stringify({ event: "sign_up", ...visitor }));
+  const start = async (env: Readonly<Record<string, string>> = {}) => {
+    const databaseUrl = `sqlite://${temporaryFolder(run)}/inkling.db`;
+    const store = await openStore(databaseUrl);
+    await store.rulesets.publish({ text: rulesetText(), note: "" }, { actor: "bench", way: "cli" });
+    await store.close();
+    const settings = { INKLING_LOG_LEVEL: "info", INKLING_DATABASE_URL: databaseUrl, ...env };
+    return startInkling(run, run.checkout, { core: SERVER_CORE, env: settings });
+  };
+  const running = await start();
+  const seconds = run.size(2, 1);
+  const perVisitor = async (server: typeof running, file: string, requests: number) => ({
+    [CPU]: (await fullLoad(server, file, seconds)).cpu * requests,
+  });
+  const [threeLookups, oneAssessment] = [pathsFile(run, lookups), pathsFile(run, bodies)];
+  await run.alternate(
+    [
+      { what: WHAT, who: "three lookups", measure: () => perVisitor(running, threeLookups, 3) },
+      { what: WHAT, who: "one assessment", measure: () => perVisitor(running, oneAssessment, 1) },
+    ],
+    run.size(7, 3),
+  );
+  run.note(
+    `${RULES} rules, a quarter of them in shadow; ${visitors.length.toLocaleString("en-US")} visitors`,
+  );
+}

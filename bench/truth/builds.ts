@@ -1,0 +1,75 @@
+// builds.ts: the two releases that figures are measured on, and lookups in them.
+//
+// in   the checkout, the mirror where there is one
+// out  releases: from the mirror, and from the npm packages alone
+
+import { existsSync } from "node:fs";
+import {
+  Answerer,
+  bodyOf,
+  formatIp,
+  INCLUDE,
+  type IpAddress,
+  type LoadedRelease,
+  Overrides,
+} from "@inkling/engine";
+import { openServable } from "@inkling/release-store";
+import { build, cacheFolder, ROOT, releaseFolder, updateRelease } from "../lib/data.ts";
+import { MIRROR } from "../lib/shared-folders.ts";
+
+export interface Build {
+  readonly mode: "mirror" | "seeds";
+  readonly release: LoadedRelease;
+}
+
+export async function builds(): Promise<readonly Build[]> {
+  const checkout = { root: ROOT, suffix: "" };
+  const seeds = cacheFolder("release-seeds");
+  await build(ROOT, seeds);
+  const ofSeeds = { mode: "seeds", release: openServable(seeds) } as const;
+  if (!existsSync(MIRROR)) return [ofSeeds];
+  await updateRelease(checkout);
+  return [{ mode: "mirror", release: openServable(releaseFolder(checkout)) }, ofSeeds];
+}
+
+export interface Network {
+  readonly asn?: number;
+  readonly kind: string;
+  readonly shared: boolean;
+  readonly services: readonly string[];
+  readonly operator?: string;
+}
+
+export interface Facts {
+  readonly network: Network | null;
+  readonly is_abuser: boolean;
+  readonly is_proxy: boolean;
+  readonly is_tor_exit: boolean;
+  readonly evidence: readonly { readonly feed: string; readonly effect: string }[];
+}
+
+export interface Location {
+  readonly country: { readonly iso_code?: string };
+  readonly location: {
+    readonly latitude?: number;
+    readonly longitude?: number;
+    readonly accuracy_radius?: number;
+  };
+}
+
+/** What a release says about an address; undefined for a special-use one, and where it has no data. */
+export function lookups(release: LoadedRelease) {
+  const answerer = new Answerer();
+  const source = { release, overrides: Overrides.NONE, now: 0, mode: "up" } as const;
+  const decoder = new TextDecoder();
+  const ask = <T>(lookup: "reputation" | "geolocate", address: IpAddress, include: number): T | undefined => {
+    if (answerer.readAddress(formatIp(address)) !== undefined) return undefined;
+    const outcome = answerer.answerAddress(lookup, answerer.address, source, include);
+    return "reason" in outcome ? undefined : (JSON.parse(decoder.decode(bodyOf(outcome))) as T);
+  };
+  return {
+    reputation: (address: IpAddress) => ask<Facts>("reputation", address, INCLUDE.evidence | INCLUDE.network),
+    place: (address: IpAddress) =>
+      ask<Location & { network: Network | null }>("geolocate", address, INCLUDE.network),
+  };
+}

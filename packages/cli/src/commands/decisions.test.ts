@@ -1,0 +1,134 @@
+// `inkling decisions …` and `inkling rules replay` as users meet them.
+
+import { beforeEach, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { openStore } from "@inkling/server/store";
+import { decisionId, decisionRow } from "../../../../test/decision-rows.ts";
+import { SMALL_NETWORK, smallDomain, smallRelease, temporaryFolder } from "../../../../test/release.ts";
+import { runHere } from "../program.testing.ts";
+
+const NOW = Date.now();
+const DAY_MS = 86_400_000;
+const TOR = { action: "challenge", facts: '{"event":"sign_up","ip.is_tor_exit":true}' } as const;
+const NO_TOR = `[[rule]]\nname = "no-tor"\nwhen = 'ip.is_tor_exit'\nthen = "deny"\nmode = "live"\n`;
+
+let cwd: string;
+beforeEach(() => {
+  cwd = temporaryFolder();
+});
+const inkling = (...args: string[]) => runHere(args, { cwd });
+const file = (name: string, text: string) => {
+  writeFileSync(join(cwd, name), text);
+  return join(cwd, name);
+};
+
+async function store(rows: readonly ReturnType<typeof decisionRow>[]) {
+  const opened = await openStore(`sqlite://${join(cwd, "data", "inkling.db")}`);
+  await opened.decisions.add(rows);
+  await opened.close();
+}
+
+test("decisions are listed, shown, labelled and deleted", async () => {
+  expect((await inkling("decisions", "list")).err).toContain("there is no database yet");
+  await store([]);
+  expect((await inkling("decisions", "list")).err).toContain("No decision is stored. A server with INKLING_");
+  await store([decisionRow(1, NOW), decisionRow(2, NOW - 9 * DAY_MS, { ...TOR, ref: "user-81" })]);
+  expect((await inkling("decisions", "list")).out.split("\n").map((line) => line.slice(26, 46))).toEqual([
+    "ID                  ",
+    decisionId(1),
+    decisionId(2),
+    "",
+  ]);
+  const recent = await inkling("decisions", "list", "--since", "7d", "--json");
+  expect(JSON.parse(recent.out).map(({ id }: { id: string }) => id)).toEqual([decisionId(1)]);
+  expect((await inkling("decisions", "list", "--since", "long ago")).code).toBe(2);
+  expect((await inkling("decisions", "list", "--outcome", "abuse")).err).toBe("No decision matches.\n");
+  expect((await inkling("decisions", "outcome", decisionId(2), "abuse")).out).toBe(
+    `${decisionId(2)} is labelled abuse.\n`,
+  );
+  expect(await inkling("decisions", "outcome", decisionId(2), "fraud")).toMatchObject({ code: 2 });
+  expect((await inkling("decisions", "outcome", decisionId(9), "abuse")).err).toContain(
+    "there is no decision",
+  );
+  const shown = (await inkling("decisions", "show", decisionId(2))).out;
+  expect(shown).toMatch(/ref +user-81\n/);
+  expect(shown).toMatch(/outcome +abuse\n/);
+  expect(shown).toMatch(/ip.is_tor_exit +true\n/);
+  expect(await inkling("decisions", "delete")).toMatchObject({ code: 2 });
+  expect((await inkling("decisions", "delete", "--before", "7d")).out).toBe("Deleted 1 decision.\n");
+  expect((await inkling("decisions", "delete", "--ref", "nobody")).out).toBe("Deleted 0 decisions.\n");
+});
+
+test("a replay reads the database or an exported file, and says the same", async () => {
+  await store([
+    decisionRow(1, NOW - 2),
+    decisionRow(2, NOW - 1, { ...TOR, ref: "user-81" }),
+    decisionRow(3, NOW, TOR),
+    decisionRow(4, NOW - 40 * DAY_MS, TOR),
+  ]);
+  await inkling("decisions", "outcome", decisionId(2), "abuse");
+  const rules = file("rules.toml", NO_TOR);
+  const { out, code } = await inkling("rules", "replay", rules);
+  expect(code).toBe(0);
+  expect(out).toContain("3 decisions from ");
+  expect(out).toContain("2 would change (66.7 %)\noutcomes: 1 abuse, 0 legitimate\n");
+  expect(out).toMatch(/challenge +deny +2\n/);
+  expect(out).toMatch(new RegExp(`${decisionId(2)} +\\S+ +sign_up +user-81 +score -> no-tor`));
+  expect(out).toMatch(/no-tor +live +deny +2 +2 +2 +100 % \(21-100\) of 1 +100 % \(21-100\) of 1/);
+  const exported = (await inkling("decisions", "export", "--since", "30d")).out;
+  expect(exported.trim().split("\n")).toHaveLength(3);
+  const input = file("decisions.ndjson", exported);
+  const fromFile = await runHere(["rules", "replay", rules, "--input", input, "--json"], {
+    cwd: temporaryFolder(),
+  });
+  const fromDatabase = await inkling("rules", "replay", rules, "--json");
+  expect(JSON.parse(fromFile.out)).toEqual(JSON.parse(fromDatabase.out));
+  expect((await inkling("rules", "replay", rules, "--since", "50d", "--json")).out).toContain(
+    '"decisions": 4',
+  );
+  expect(await inkling("rules", "replay", rules, "--input", input, "--since", "1d")).toMatchObject({
+    code: 2,
+  });
+});
+
+test("domains of today, and visitors of a file, are looked up in the release in use", async () => {
+  const dataDir = join(cwd, "data");
+  smallRelease(dataDir, 1);
+  const address = SMALL_NETWORK.replace("0/24", "142");
+  const rules = file(
+    "rules.toml",
+    `[facts]\nplan = "text"\n${NO_TOR.replace("ip.is_tor_exit", 'facts.plan == "free" && email.disposable')}`,
+  );
+  await store([
+    decisionRow(1, NOW, {
+      facts: JSON.stringify({
+        event: "sign_up",
+        "email.domain": smallDomain(1),
+        "email.disposable": false,
+        "facts.plan": "free",
+      }),
+    }),
+  ]);
+  const then = JSON.parse((await inkling("rules", "replay", rules, "--json")).out);
+  expect([then.changed, then.data]).toEqual([0, "stored"]);
+  const today = await inkling("rules", "replay", rules, "--data", "today", "--json");
+  expect(JSON.parse(today.out)).toMatchObject({ changed: 1, data: "today" });
+  expect(today.err).toContain("domains were looked up again");
+  const visitors = [
+    { event: "sign_up", email: `jane@${smallDomain(1)}`, facts: { plan: "free" }, ref: "user-82" },
+    { event: "sign_up", ip: address, facts: { plan: "paid" } },
+    { event: "sign_up", ip: "10.0.0.1" },
+  ];
+  const input = file("visitors.ndjson", visitors.map((visitor) => JSON.stringify(visitor)).join("\n"));
+  const replayed = JSON.parse((await inkling("rules", "replay", rules, "--input", input, "--json")).out);
+  expect([replayed.decisions, replayed.skipped, replayed.rules[0].matches]).toEqual([2, 1, 1]);
+  for (const [line, message] of [
+    ["{", /visitors.ndjson: line 1 is no JSON object\nhint: a line is a decision/],
+    ['{"event":"sign_up"}', /line 1:\n {2}the body: ip or email is required/],
+    ['{"action":"block","facts":{}}', /line 1 is no stored decision/],
+  ] as const)
+    expect((await inkling("rules", "replay", rules, "--input", file("visitors.ndjson", line))).err).toMatch(
+      message,
+    );
+});

@@ -1,0 +1,185 @@
+// decisions.ts: `inkling decisions list | show | outcome | delete | export`: what a server stored about its assessments.
+//
+// The database is read and written directly: no server needs to run. The admin API does the same over HTTP.
+
+import { ACTIONS, OUTCOMES, REASON_CODES } from "@inkling/contract";
+import {
+  type DecisionFilter,
+  type DecisionJson,
+  type Deletion,
+  decisionJson,
+  MAX_PAGE,
+} from "@inkling/server";
+import { type Command, Option } from "commander";
+import { cliActor } from "../config/user.ts";
+import { addAction, type Context, type Flags } from "../runtime/command.ts";
+import { AUTHOR, authorOf, usage } from "../runtime/put-overrides.ts";
+import { withExistingStore } from "../runtime/store.ts";
+import { CliError } from "../terminal/errors.ts";
+import { formatCount, printable, table } from "../terminal/terminal.ts";
+import { pastTime } from "./audit.ts";
+
+const SETTINGS = ["dataDir"] as const;
+
+export function addDecisions(program: Command, context: Context): void {
+  const decisions = program
+    .command("decisions")
+    .description("stored decisions of POST /v1/assess: what was decided, from what, and what became of it");
+  addList(decisions, context);
+  addShow(decisions, context);
+  addOutcome(decisions, context);
+  addDelete(decisions, context);
+  addExport(decisions, context);
+}
+
+function addList(decisions: Command, context: Context): void {
+  const command = withTimes(decisions.command("list"))
+    .description("stored decisions, newest first")
+    .addOption(new Option("--action <action>", "only this action").choices(ACTIONS))
+    .option("--event <name>", "only this event")
+    .option("--rule <name>", "only decisions of this rule")
+    .addOption(new Option("--reason <code>", "only with this reason").choices(REASON_CODES))
+    .addOption(new Option("--outcome <outcome>", "only with this outcome").choices([...OUTCOMES, "none"]))
+    .option("--ref <ref>", "only about this ref")
+    .option("--domain <domain>", "only about email addresses of this domain")
+    .option("--limit <number>", "how many decisions", "50")
+    .option("--json", "print JSON, with facts")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  inkling decisions list --action deny --since 7d
+  inkling decisions list --reason proxy --outcome legitimate
+  inkling decisions list --ref user-81 --json`,
+    );
+  addAction(command, context, SETTINGS, async ({ settings, flags }) => {
+    const limit = Number(flags.limit);
+    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_PAGE)
+      throw usage(`--limit must be a whole number from 1 to ${MAX_PAGE}`, "for example --limit 100");
+    const { action, event, rule, reason, outcome, ref, domain } = flags;
+    const filter = { action, event, rule, reason, outcome, ref, domain, ...timesOf(flags) };
+    const { items } = await withExistingStore(settings, (store) => store.decisions.list({ limit }, filter));
+    const found = items.map(decisionJson);
+    if (found.length === 0 && !flags.json) {
+      const isFiltered = Object.values(filter).some((value) => value !== undefined);
+      return context.terminal.err(
+        isFiltered
+          ? "No decision matches.\n"
+          : "No decision is stored. A server with INKLING_DECISIONS=1 stores what POST /v1/assess decides.\n",
+      );
+    }
+    const head = ["WHEN", "ID", "EVENT", "REF", "ACTION", "SCORE", "BY", "OUTCOME"];
+    return { json: found, text: () => printable(table([head, ...found.map(rowOf)], [5])) };
+  });
+}
+
+const rowOf = ({ at, id, event, ref, action, score, rule, reasons, outcome }: DecisionJson) => [
+  at,
+  id,
+  event,
+  ref ?? "-",
+  action,
+  score.toFixed(2),
+  rule ?? (reasons.map(({ code }) => code).join(" ") || "-"),
+  outcome ?? "-",
+];
+
+function withTimes(command: Command): Command {
+  return command
+    .option("--since <time>", "not older than 7d, 2027-01-31 or a time")
+    .option("--until <time>", "older than 1d, 2027-01-31 or a time");
+}
+
+function timesOf({ since, until }: Flags): Pick<DecisionFilter, "since" | "until"> {
+  const now = Date.now();
+  return { since: pastTime(since, "--since", now), until: pastTime(until, "--until", now) };
+}
+
+function addShow(decisions: Command, context: Context): void {
+  const command = decisions
+    .command("show <id>")
+    .description("a stored decision, with its facts")
+    .option("--json", "print JSON")
+    .addHelpText("after", "\nExamples:\n  inkling decisions show asm_4Qw8ZbN2rT6yKd1M");
+  addAction(command, context, SETTINGS, async ({ settings }, id: string) => {
+    const found = await withExistingStore(settings, (store) => store.decisions.find(id));
+    if (found === undefined) throw notFound(id);
+    const decision = decisionJson(found);
+    const { facts, ...members } = decision;
+    const rows = [...Object.entries(members), ...Object.entries(facts)];
+    const shown = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+    return {
+      json: decision,
+      text: () => printable(table(rows.map(([name, value]) => [name, shown(value)]))),
+    };
+  });
+}
+
+const notFound = (id: string) =>
+  new CliError(
+    `there is no decision ${JSON.stringify(id.slice(0, 60))}`,
+    "`npx @inkling/cli decisions list` shows those that are stored; they expire",
+  );
+
+function addOutcome(decisions: Command, context: Context): void {
+  const command = decisions
+    .command("outcome <id> <outcome>")
+    .description(`say what became of a visitor: ${OUTCOMES.join(" or ")}; the last outcome counts`)
+    .option("--json", "print JSON")
+    .addHelpText("after", "\nExamples:\n  inkling decisions outcome asm_4Qw8ZbN2rT6yKd1M abuse");
+  addAction(command, context, SETTINGS, async ({ settings }, id: string, text: string) => {
+    const outcome = OUTCOMES.find((known) => known === text);
+    if (outcome === undefined)
+      throw usage(
+        `an outcome is ${OUTCOMES.join(" or ")}: it is ${JSON.stringify(text.slice(0, 60))}`,
+        `for example: inkling decisions outcome ${id.slice(0, 20)} abuse`,
+      );
+    const found = await withExistingStore(settings, (store) => store.decisions.label(id, outcome));
+    if (found === undefined) throw notFound(id);
+    return { json: decisionJson(found), text: `${id} is labelled ${outcome}.` };
+  });
+}
+
+function addDelete(decisions: Command, context: Context): void {
+  const command = decisions
+    .command("delete")
+    .description("delete stored decisions with their outcomes")
+    .option("--ref <ref>", "all about this ref")
+    .option("--before <time>", "all that are older than 7d, 2027-01-31 or a time")
+    .option(...AUTHOR)
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  inkling decisions delete --ref user-81\n  inkling decisions delete --before 7d",
+    );
+  addAction(command, context, SETTINGS, async ({ settings, flags }) => {
+    const which = deletionOf(flags);
+    const deleted = await withExistingStore(settings, (store) =>
+      store.decisions.delete(which, cliActor(authorOf(flags.author))),
+    );
+    const noun = deleted === 1 ? "decision" : "decisions";
+    return { json: { deleted }, text: `Deleted ${formatCount(deleted)} ${noun}.` };
+  });
+}
+
+function deletionOf({ ref, before }: Flags): Deletion {
+  if (typeof ref === "string" && before === undefined) return { ref };
+  const time = pastTime(before, "--before", Date.now());
+  if (ref === undefined && time !== undefined) return { before: time };
+  throw usage("either --ref or --before is required", "for example --ref user-81, or --before 7d");
+}
+
+function addExport(decisions: Command, context: Context): void {
+  const command = withTimes(decisions.command("export"))
+    .description("write stored decisions to standard output, oldest first: one JSON object a line")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  inkling decisions export --since 30d > decisions.ndjson\n  inkling rules replay rules.toml --input decisions.ndjson",
+    );
+  addAction(command, context, SETTINGS, async ({ settings, flags }) => {
+    await withExistingStore(settings, async (store) => {
+      for await (const rows of store.decisions.read(timesOf(flags)))
+        context.terminal.out(rows.map((row) => JSON.stringify(decisionJson(row))).join("\n"));
+    });
+  });
+}

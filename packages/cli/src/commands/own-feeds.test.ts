@@ -1,0 +1,199 @@
+// `inkling feeds add | check | remove`, and from a command over a build to an answer.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { FEEDS } from "../../../compiler/src/catalog/feeds.ts";
+import { runHere } from "../program.testing.ts";
+
+const temp = mkdtempSync(join(tmpdir(), "inkling-own-feeds-"));
+afterAll(() => rmSync(temp, { recursive: true, force: true }));
+const SECRET = "hush-hush-4711";
+
+let server: ReturnType<typeof Bun.serve>;
+let body = "";
+beforeAll(() => {
+  server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: (request) =>
+      request.headers.get("x-key") === SECRET ? new Response(body) : new Response(null, { status: 401 }),
+  });
+});
+afterAll(() => server.stop(true));
+
+let folders = 0;
+/** A host whose built-in feeds are off, but our own lists: nothing but the feeds of a test is fetched. */
+function host(toml = "") {
+  const cwd = join(temp, String(folders++));
+  const dataDir = join(cwd, "data");
+  mkdirSync(dataDir, { recursive: true });
+  writeFileSync(join(cwd, "inkling.toml"), toml);
+  const isRemote = ({ urls, seed }: (typeof FEEDS)[number]) =>
+    urls(new Date()).length > 0 || seed !== undefined;
+  const disabled = FEEDS.filter(isRemote).map(({ id }) => id);
+  writeFileSync(join(dataDir, "feeds.json"), JSON.stringify({ enabled: [], disabled }));
+  const printed: string[] = [];
+  const inkling = async (line: string, env: Record<string, string> = {}) => {
+    const ran = await runHere(line.split(" "), { cwd, env });
+    printed.push(ran.out, ran.err);
+    return ran;
+  };
+  const choice = () => JSON.parse(readFileSync(join(dataDir, "feeds.json"), "utf8"));
+  return { cwd, dataDir, inkling, choice, printed };
+}
+
+test("a feed of the command line and one of inkling.toml: added, built, looked up, removed", async () => {
+  const { cwd, dataDir, inkling, choice, printed } = host(
+    '[[feed]]\nid = "office"\nform = "networks"\nclaims = "vpn"\nfile = "office.txt"\n',
+  );
+  writeFileSync(join(cwd, "office.txt"), "91.9.0.0/24\n");
+  body = "91.9.1.1\n91.9.1.2\n";
+  const env = { INKLING_FEED_SECRET_ACME: SECRET };
+  const url = `http://127.0.0.1:${server.port}/list?token=in-the-query`;
+  const line = `feeds add acme --url ${url} --form networks --claims attacker --header X-Key --max-age-days 9`;
+  expect(await inkling(line, env)).toMatchObject({
+    out: "acme: 2 networks\nacme is added. A running server follows by itself; without one, `npx @inkling/cli data update` does.\n",
+    code: 0,
+  });
+  expect(choice().added).toEqual([
+    { id: "acme", form: "networks", claims: "attacker", url, header: "X-Key", max_age_days: 9 },
+  ]);
+
+  const updated = await inkling("data update --json", env);
+  expect(JSON.parse(updated.out)).toMatchObject({ refused: [], unreached: [], missing: [] });
+  const found = async (ip: string) =>
+    JSON.parse((await inkling(`lookup reputation ${ip} --json --evidence`)).out);
+  expect(await found("91.9.1.2")).toMatchObject({
+    is_abuser: true,
+    evidence: [
+      { feed: "acme", label: "attacker", effect: "sets", flags: ["is_abuser"], network: "91.9.1.2/32" },
+    ],
+  });
+  expect((await found("91.9.0.7")).evidence).toMatchObject([{ feed: "office", label: "vpn" }]);
+  expect((await inkling("data status")).out).toMatch(/^acme +is_abuser +loaded +2 +fetched/m);
+  expect((await inkling("feeds list")).out).toMatch(/^on +office +is_proxy +loaded .*your own$/m);
+  expect((await inkling("feeds list")).out).toMatch(/^on +acme .*your own; needs INKLING_FEED_SECRET_ACME$/m);
+  expect((await inkling("config")).out).toMatch(/^feed \(inkling\.toml\) +office /m);
+
+  // Off and on, and a copy that is refused by name, as for built-in feeds.
+  expect((await inkling("feeds disable office")).code).toBe(0);
+  body = "<html>";
+  const refused = await inkling("data update --json", env);
+  expect([refused.code, JSON.parse(refused.out).refused]).toEqual([3, ["acme"]]);
+  expect(await found("91.9.1.2")).toMatchObject({ is_abuser: true });
+  expect(await found("91.9.0.7")).toMatchObject({ is_proxy: false });
+
+  expect((await inkling("feeds remove acme")).out).toStartWith("acme is removed. ");
+  expect(choice().added).toBeUndefined();
+  expect(readdirSync(join(dataDir, "feeds"))).not.toContain("acme");
+  const trail = JSON.parse((await inkling("audit --json")).out);
+  expect(JSON.stringify(trail)).toMatch(/"feed-removed".*"feed-added"/);
+  printed.push(JSON.stringify(trail), readFileSync(join(dataDir, "feeds", "report.json"), "utf8"));
+  expect(printed.join("\n")).not.toContain(SECRET);
+  expect(printed.join("\n")).not.toContain("in-the-query");
+}, 120_000);
+
+describe("what is refused, and changes nothing", () => {
+  const network = "--form networks --claims vpn";
+  test.each<[string, string, number, RegExp]>([
+    [
+      "every flag at fault",
+      "add acme --form list --weight heavy --file x",
+      2,
+      /^inkling: Cannot add it:\n {2}feed "acme": form must be one of networks, .*: it is "list"\n {2}feed "acme": claims must be one of [^\n]*\n {2}feed "acme": weight must be a whole number from 1 to 8: it is "heavy"\nhint: /,
+    ],
+    [
+      "the id of a built-in feed",
+      `add ipsum-3 ${network} --file x`,
+      2,
+      /feed "ipsum-3": id must be one that no other feed has/,
+    ],
+    [
+      "a copied feed that there is none of",
+      `add acme ${network} --file x --copies ipsum-4`,
+      2,
+      /feed "acme": copies must be ids of other feeds: "ipsum-4" is none; did you mean ipsum-3\?/,
+    ],
+    [
+      "a file that is not there",
+      `add acme ${network} --file x`,
+      1,
+      /acme cannot be used: file: x does not exist\nhint: /,
+    ],
+    [
+      "a file with a wrong line",
+      `add acme ${network} --file wrong.txt`,
+      1,
+      /acme cannot be used: file: 1 of 2 lines cannot be used; the first is line 2: is not an address or a network/,
+    ],
+    [
+      "to remove what is built in",
+      "remove ipsum-3",
+      1,
+      /ipsum-3 comes with Inkling\nhint: .*feeds disable ipsum-3/,
+    ],
+    [
+      "to remove what is in inkling.toml",
+      "remove mine",
+      1,
+      /mine stands in .*inkling\.toml\nhint: remove its \[\[feed\]\] there/,
+    ],
+    [
+      "to read what has a budget",
+      "check abuseipdb",
+      1,
+      /abuseipdb is not read beside builds: .* 5 downloads a day/,
+    ],
+    ["to remove what is not there", "remove nonsense", 2, /there is no feed "nonsense"/],
+  ])("%s", async (_name, line, code, err) => {
+    const { cwd, inkling, choice } = host(
+      '[[feed]]\nid = "mine"\nform = "networks"\nclaims = "vpn"\nfile = "mine.txt"\n',
+    );
+    writeFileSync(join(cwd, "wrong.txt"), "91.9.0.1\nnonsense\n");
+    const before = choice();
+    const ran = await inkling(`feeds ${line}`);
+    expect(ran.err).toMatch(err);
+    expect(ran.code).toBe(code);
+    expect(choice()).toEqual(before);
+  });
+});
+
+test.each([
+  ["ipsum-3", "", /^ {2}line 2 of .*inkling\.toml: feed "ipsum-3": id must be one that no other feed has$/m],
+  [
+    "mine",
+    'copies = ["ipsum-3", "nope"]\n',
+    /^ {2}line 6 of .*: feed "mine": copies must be .*: "nope" is none$/m,
+  ],
+])("a [[feed]] %s that does not fit the other feeds: the line, with each command", async (id, more, err) => {
+  const { inkling } = host(`[[feed]]\nid = "${id}"\nform = "networks"\nclaims = "vpn"\nfile = "x"\n${more}`);
+  const ran = await inkling("data status");
+  expect(ran.err).toMatch(err);
+  expect(ran.code).toBe(2);
+});
+
+test("check reads a feed and changes nothing; --no-check adds one that is not there yet", async () => {
+  const { cwd, dataDir, inkling } = host();
+  await inkling("feeds add later --form domains --claims disposable --file later.txt --no-check");
+  expect((await inkling("feeds check later")).err).toContain(
+    "later cannot be used: file: later.txt does not exist",
+  );
+  writeFileSync(
+    join(cwd, "later.txt"),
+    `${"a.com b.com c.com d.com e.com f.com g.com h.com i.com j.com k.com".replaceAll(" ", "\n")}\n.nonsense\n`,
+  );
+  expect((await inkling("feeds check later")).out).toBe(
+    "later: 11 domains; skipped 1, the first: line 12: is not a domain\n",
+  );
+  expect(existsSync(join(dataDir, "feeds"))).toBe(false);
+});

@@ -1,0 +1,193 @@
+// own-feeds.ts: `inkling feeds add | remove | check`: feeds of the operator's own on the command line.
+//
+// What is added stands in <dataDir>/feeds.json, beside the choice of feeds: a program that rewrote inkling.toml would lose
+// its comments. Both hold the same rows, read by the same code.
+
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Feed } from "@inkling/compiler/feed";
+import { writeFeedChoice } from "@inkling/compiler/feed-choice";
+import { feedTable, OwnFeedError } from "@inkling/compiler/feed-table";
+import { ownFeedProblems, ownFeeds } from "@inkling/compiler/own-feed";
+import { FEED_CLAIMS, FEED_FORMS, type OwnFeed, type Settings, shownFeed } from "@inkling/contract";
+import type { FeedReport } from "@inkling/engine";
+import { DATA_FOLDER } from "@inkling/release-store";
+import type { Command } from "commander";
+import { withAbsoluteFile } from "../config/feed-rows.ts";
+import { mayFetch } from "../runtime/build.ts";
+import { addAction, type Context, type Flags } from "../runtime/command.ts";
+import { choiceOf, credentialsOf, feedOf } from "../runtime/feeds.ts";
+import { audited, ensureWritable, warnOfNewDatabase } from "../runtime/store.ts";
+import { CliError, EXIT } from "../terminal/errors.ts";
+import { formatCount } from "../terminal/terminal.ts";
+
+const READ_SETTINGS = ["dataDir", "mirror", "offline"] as const;
+export const NEXT_ROUND =
+  "A running server follows by itself; without one, `npx @inkling/cli data update` does.";
+
+export function addOwnFeeds(feeds: Command, context: Context): void {
+  addAdd(feeds, context);
+  addRemove(feeds, context);
+  addCheck(feeds, context);
+}
+
+function addAdd(feeds: Command, context: Context): void {
+  const command = feeds
+    .command("add <id>")
+    .description("add a feed of your own: a file or a URL, what is in it, and what it claims")
+    .option("--form <form>", FEED_FORMS.join(", "))
+    .option("--claims <claim>", FEED_CLAIMS.join(", "))
+    .option("--file <path>", "a file on this machine, read with each build")
+    .option("--url <URL>", "where it is fetched from")
+    .option("--path <path>", "where a JSON document has its entries, such as $.prefixes[*].ip_prefix")
+    .option("--header <name>", "a header of each request; its value is INKLING_FEED_SECRET_<ID>")
+    .option("--secret <name>", "that value is INKLING_FEED_SECRET_<NAME> instead")
+    .option("--operator <name>", "who runs the networks")
+    .option("--weight <number>", "1 to 8; 1: needs another list that confirms it")
+    .option("--copies <ids...>", "feeds that it takes entries from: an entry of both counts once")
+    .option("--every-hours <hours>", "how often the URL is checked (default: 24)")
+    .option("--max-age-days <days>", "older copies are ignored")
+    .option("--title <text>", "one line for people")
+    .option("--licence <text>", "the licence of the data")
+    .option("--no-check", "add it without reading it first")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+The feed is read first, and added if it can be used. A [[feed]] in inkling.toml has the same members: docs/own-feeds.md.
+
+Examples:
+  inkling feeds add office-vpn --file /etc/inkling/vpn.txt --form networks --claims vpn
+  inkling feeds add acme --url https://lists.example/bad.json --form json --path '$.items[*].ip' \\
+    --claims attacker --header Authorization          INKLING_FEED_SECRET_ACME has its value
+  inkling feeds add my-isp --url https://isp.example/geofeed.csv --form geofeed --claims place`,
+    );
+  addAction(command, context, READ_SETTINGS, async ({ settings, flags }, id: string) => {
+    const row = rowOf(id, flags, context.cwd);
+    const { added = [], ...choice } = choiceOf(settings.dataDir);
+    const feed = tableWith([...settings.feed, ...added, row]).at(-1)!; // what was added stands last
+    const report = flags.check === false ? undefined : await checked(feed, settings);
+    const { dataDir } = settings;
+    ensureWritable(dataDir);
+    warnOfNewDatabase(settings, context.terminal);
+    const entry = { action: "feed-added", subject: id, before: null, after: { ...shownFeed(row) } } as const;
+    await audited(settings, context.terminal, entry, () =>
+      writeFeedChoice(dataDir, { ...choice, added: [...added, row] }),
+    );
+    const found = report === undefined ? "" : `${reportText(report)}\n`;
+    return {
+      json: { feed: shownFeed(row), report: report ?? null },
+      text: `${found}${id} is added. ${NEXT_ROUND}`,
+    };
+  });
+}
+
+const NUMBERS = ["weight", "every_hours", "max_age_days"] as const;
+const TEXTS = ["form", "claims", "file", "url", "path", "header", "secret", "operator", "title", "licence"];
+
+/** @throws CliError naming every flag at fault */
+function rowOf(id: string, flags: Flags, cwd: string): OwnFeed {
+  const numbers = NUMBERS.map((name) => {
+    const given = flags[name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())];
+    return [name, /^[0-9]{1,9}$/.test(given ?? "") ? Number(given) : given];
+  });
+  const rows = [
+    {
+      id,
+      ...Object.fromEntries(TEXTS.map((name) => [name, flags[name]])),
+      ...Object.fromEntries(numbers),
+      copies: flags.copies,
+    },
+  ].map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined)));
+  const parsed = ownFeeds.safeParse(rows);
+  if (parsed.success) return withAbsoluteFile(parsed.data[0]!, cwd);
+  const problems = ownFeedProblems(rows, parsed.error).map(({ text }) => `  ${text}`);
+  throw new CliError(
+    `Cannot add it:\n${problems.join("\n")}`,
+    "`npx @inkling/cli feeds add --help` shows examples; docs/own-feeds.md has every form and claim",
+    EXIT.usage,
+  );
+}
+
+/** @throws CliError for an id that there is already, or a copied feed that there is not */
+function tableWith(rows: readonly OwnFeed[]): readonly Feed[] {
+  try {
+    return feedTable(rows);
+  } catch (error) {
+    if (!(error instanceof OwnFeedError)) throw error;
+    const hint = "`npx @inkling/cli feeds list` shows all feeds; `feeds remove ID` makes room for a new one";
+    throw new CliError(error.message, hint, EXIT.usage);
+  }
+}
+
+function addRemove(feeds: Command, context: Context): void {
+  const command = feeds
+    .command("remove <id>")
+    .description("remove a feed that was added on the command line, with its copies")
+    .option("--json", "print JSON")
+    .addHelpText("after", "\nExamples:\n  inkling feeds remove office-vpn");
+  addAction(command, context, ["dataDir"], async ({ settings, file }, id: string) => {
+    const { dataDir } = settings;
+    const choice = choiceOf(dataDir);
+    const row = choice.added?.find((one) => one.id === id);
+    if (row === undefined) throw notAdded(settings, id, file);
+    ensureWritable(dataDir);
+    warnOfNewDatabase(settings, context.terminal);
+    const entry = {
+      action: "feed-removed",
+      subject: id,
+      before: { ...shownFeed(row) },
+      after: {},
+    } as const;
+    await audited(settings, context.terminal, entry, () => {
+      const added = choice.added!.filter((one) => one !== row);
+      writeFeedChoice(dataDir, { ...choice, disabled: choice.disabled.filter((one) => one !== id), added });
+      rmSync(join(dataDir, DATA_FOLDER.feeds, id), { recursive: true, force: true });
+    });
+    return { json: { id, removed: true }, text: `${id} is removed. ${NEXT_ROUND}` };
+  });
+}
+
+function notAdded(settings: Settings, id: string, file: string | undefined): CliError {
+  if (settings.feed.some((one) => one.id === id))
+    return new CliError(`${id} stands in ${file}`, "remove its [[feed]] there, then reload or restart");
+  feedOf(settings, id); // throws where there is none
+  return new CliError(`${id} comes with Inkling`, `\`npx @inkling/cli feeds disable ${id}\` turns it off`);
+}
+
+function addCheck(feeds: Command, context: Context): void {
+  const command = feeds
+    .command("check <id>")
+    .description("read a feed now, by the rules of a build, and change nothing")
+    .option("--json", "print JSON")
+    .addHelpText("after", "\nExamples:\n  inkling feeds check office-vpn");
+  addAction(command, context, READ_SETTINGS, async ({ settings }, id: string) => {
+    const feed = feedOf(settings, id);
+    if (feed.budgetPerDay !== undefined)
+      throw new CliError(
+        `${id} is not read beside builds: its publisher allows ${feed.budgetPerDay} downloads a day`,
+        "`npx @inkling/cli data update` reads it, and counts the download",
+      );
+    const report = await checked(feed, settings);
+    return { json: report, text: () => reportText(report) };
+  });
+}
+
+/** @throws CliError when no copy of it can be used */
+async function checked(feed: Feed, settings: Settings): Promise<FeedReport> {
+  // Loaded here alone: it imports network and archive code, which no other command of feeds needs.
+  const { checkFeed } = await import("@inkling/compiler/check-feed");
+  const { mirror } = settings;
+  const fetch = mayFetch(settings);
+  const report = await checkFeed(feed, { mirror, fetch, credentials: credentialsOf(settings) });
+  if (report.state === "loaded" && report.error === undefined) return report;
+  const why = report.error ?? (fetch ? "there is no copy" : "nothing is fetched: see --offline and --mirror");
+  const hint = "correct the feed or its file; `feeds add --no-check` adds a feed without reading it";
+  throw new CliError(`${feed.id} cannot be used: ${why}`, hint);
+}
+
+function reportText({ id, entries, names = "networks", skipped }: FeedReport): string {
+  const left =
+    skipped === undefined ? "" : `; skipped ${formatCount(skipped.entries)}, the first: ${skipped.first}`;
+  return `${id}: ${formatCount(entries)} ${names}${left}`;
+}

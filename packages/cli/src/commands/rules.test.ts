@@ -1,0 +1,180 @@
+// `inkling rules …` and `inkling assess` as users meet them: two streams and an exit code.
+
+import { beforeEach, describe, expect, test } from "bun:test";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { smallRelease, temporaryFolder } from "../../../../test/release.ts";
+import { runHere } from "../program.testing.ts";
+
+let cwd: string;
+beforeEach(() => {
+  cwd = temporaryFolder();
+});
+/** Files are named by their path, which output does not show. */
+async function inkling(...args: string[]) {
+  const file = join(cwd, "rules.toml");
+  const { code, ...ran } = await runHere(
+    args.map((arg) => (arg === "rules.toml" ? file : arg)),
+    { cwd },
+  );
+  const [out, err] = [ran.out, ran.err].map((text) => text.replaceAll(file, "rules.toml"));
+  return { out: out!, err: err!, code };
+}
+const write = (text: string) => writeFileSync(join(cwd, "rules.toml"), text);
+
+const DENY_TOR = `[[rule]]
+name = "no-tor"
+when = 'ip.is_tor_exit'
+then = "deny"
+mode = "live"
+`;
+
+describe("a ruleset", () => {
+  test("from the first file to a rollback", async () => {
+    expect((await inkling("rules", "init", "rules.toml")).err).toStartWith("Wrote rules.toml. Next: ");
+    expect(await inkling("rules", "init", "rules.toml")).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/exists\nhint/),
+    });
+    const checked = await inkling("rules", "check", "rules.toml");
+    expect(checked).toMatchObject({ code: 0, err: "" });
+    expect(checked.out).toEndWith(
+      "rules.toml: no mistakes; 0 live rules, 4 in shadow; 2 of 2 examples pass.\n",
+    );
+    const published = await inkling("rules", "publish", "rules.toml", "--note", "to begin with");
+    expect(published.out).toBe("Published ruleset 1: 0 live rules, 4 in shadow.\n");
+    expect((await inkling("rules", "publish", "rules.toml")).out).toBe(
+      "Ruleset 1 has this text already; nothing changed.\n",
+    );
+    write(DENY_TOR);
+    const diff = (await inkling("rules", "diff", "1", "rules.toml")).out;
+    expect(diff).toStartWith("--- ruleset 1\n+++ rules.toml\n");
+    expect(diff).toContain("\n+when = 'ip.is_tor_exit'\n");
+    expect((await inkling("rules", "publish", "rules.toml", "--current", "0")).err).toMatch(
+      /ruleset 1 was published in the meantime\nhint: .*rules diff/,
+    );
+    await inkling("rules", "publish", "rules.toml", "--current", "1", "--author", "ada");
+    expect((await inkling("rules", "rollback", "--note", "too strict")).out).toBe(
+      "Published ruleset 3, with the text of ruleset 1.\n",
+    );
+    const rows = (await inkling("rules", "list")).out.trim().split("\n");
+    expect(rows.map((row) => row.replaceAll(/ +/g, " ").trim())).toEqual([
+      "NUMBER PUBLISHED AUTHOR STATE NOTE",
+      expect.stringMatching(/^3 just now .* active ruleset 1 again; too strict$/),
+      "2 just now ada",
+      expect.stringMatching(/^1 just now .* to begin with$/),
+    ]);
+    expect((await inkling("rules", "show", "2")).out).toBe(DENY_TOR);
+    expect((await inkling("rules", "diff")).out).toContain("--- ruleset 2\n+++ ruleset 3\n");
+  });
+
+  const wrong: [string, string, RegExp][] = [
+    ["a mistake of TOML", "[[rule", /rules\.toml:1:\d+: /],
+    [
+      "a misspelt fact",
+      DENY_TOR.replace("ip.is_tor_exit", "ip.is_tor_exits"),
+      /rules\.toml:3:9: rule "no-tor": unknown fact "ip\.is_tor_exits": did you mean "ip\.is_tor_exit"\?/,
+    ],
+    [
+      "two of them",
+      "a = 1\nb = 2\n",
+      /has 2 mistakes; nothing was changed\n {2}rules\.toml:1:1: .*\n {2}rules\.toml:2:1: /,
+    ],
+    [
+      "an example that comes out otherwise",
+      `${DENY_TOR}[[example]]\nname = "tor"\ngiven = { ip.is_tor_exit = true }\naction = "allow"\n`,
+      /expected allow; got deny, rules no-tor/,
+    ],
+  ];
+  test.each(wrong)("with %s is not published", async (_, text, message) => {
+    write(text);
+    const { code, err } = await inkling("rules", "publish", "rules.toml");
+    expect([code, err]).toEqual([1, expect.stringMatching(message)]);
+    expect((await inkling("rules", "check", "rules.toml")).code).toBe(1);
+    expect((await inkling("rules", "list")).err).toMatch(/there is no database yet/);
+  });
+
+  test("that nobody published is not there", async () => {
+    write("");
+    await inkling("rules", "publish", "rules.toml");
+    expect((await inkling("rules", "show", "9")).err).toMatch(
+      /^inkling: there is no ruleset 9\nhint: .*rules list/,
+    );
+    expect((await inkling("rules", "show", "x")).code).toBe(2);
+    expect((await inkling("rules", "rollback")).err).toMatch(/ruleset 1 is the first one/);
+  });
+});
+
+describe("inkling assess", () => {
+  beforeEach(() => {
+    smallRelease(join(cwd, "data"), 2, [], [], true); // 81.2.69.0/24 is a Tor exit
+  });
+
+  test("explains what the newest ruleset decides, and what would change it", async () => {
+    const { out, err, code } = await inkling(
+      "assess",
+      "--ip",
+      "81.2.69.142",
+      "--email",
+      "info@disposable-2.com",
+    );
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).toStartWith("deny: the score decided\nscore 0.97 █");
+    expect(out).toMatch(/tor_exit +0\.60 +the address is a Tor exit\n/);
+    expect(out).toMatch(/disposable +0\.90 .*without it: challenge\n/);
+    expect(out).toContain("info@disposable-2.com: valid, disposable");
+    write(DENY_TOR);
+    await inkling("rules", "publish", "rules.toml");
+    expect((await inkling("assess", "--ip", "81.2.69.142")).out).toStartWith(
+      "deny: rule no-tor of ruleset 1 decided\nscore 0.60 ",
+    );
+  });
+
+  test("takes a file, and facts of the types that it declares", async () => {
+    write(
+      `[facts]\nplan = "text"\nseats = "number"\n${DENY_TOR.replace("ip.is_tor_exit", 'facts.plan == "free" && facts.seats > 3.0')}`,
+    );
+    const assess = (...more: string[]) =>
+      inkling("assess", "--email", "a@example.org", "--rules", "rules.toml", "--json", ...more);
+    const { out } = await assess("--fact", "plan=free", "--fact", "seats=4");
+    expect(JSON.parse(out)).toMatchObject({ action: "deny", rule: "no-tor", facts: { "facts.seats": 4 } });
+    expect(await assess("--fact", "plan")).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/--fact must be a name/),
+    });
+    expect(await assess("--fact", "seats=many")).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/--fact seats: must be of the type number/),
+    });
+    expect(await assess("--fact", "other=1")).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/does not declare one "other"/),
+    });
+  });
+
+  test("says what is wrong with a visitor in terms of its options", async () => {
+    expect(await inkling("assess")).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/^inkling: --ip or --email is missing\n/),
+    });
+    const country = await inkling("assess", "--ip", "8.8.8.8", "--expected-country", "Germany");
+    expect(country.err).toMatch(/^inkling: --expected-country: must be an ISO 3166-1 code: DE\n/);
+    expect((await inkling("assess", "--ip", "10.0.0.1")).err).toMatch(/IP_ADDRESS_RESERVED/);
+    expect((await inkling("assess", "--ip", "10.0.1")).err).toMatch(/IP_ADDRESS_INVALID/);
+  });
+
+  test("decides by the copy while the database is unreachable", async () => {
+    write(DENY_TOR);
+    await inkling("rules", "publish", "rules.toml");
+    const ruleset = JSON.parse((await inkling("rules", "show", "--json")).out);
+    rmSync(join(cwd, "data/inkling.db"));
+    const copy = { number: 1, text: ruleset.text, note: "", author: "ada", createdAt: 1 };
+    const file = { format: "inkling-ruleset-snapshot", version: 1, ruleset: copy };
+    writeFileSync(join(cwd, "data/ruleset.json"), JSON.stringify(file));
+    writeFileSync(join(cwd, "data/inkling.db"), "no database at all, but a file");
+    const { out, err } = await inkling("assess", "--ip", "81.2.69.142");
+    expect(out).toStartWith("deny: rule no-tor of ruleset 1 decided");
+    expect(err).toContain("the ruleset is that of ruleset.json");
+    expect(readFileSync(join(cwd, "data/ruleset.json"), "utf8")).toContain("no-tor");
+  });
+});

@@ -1,0 +1,89 @@
+// feeds.ts: every feed that there is under these settings, and the credentials that are set.
+
+import { readFileSync } from "node:fs";
+import { CREDENTIALS, type Feed } from "@inkling/compiler/feed";
+import { type FeedChoice, FeedChoiceError, readFeedChoice } from "@inkling/compiler/feed-choice";
+import { credentialOf, feedTable, OwnFeedError } from "@inkling/compiler/feed-table";
+import type { OwnFeed, Settings } from "@inkling/contract";
+import { nearest } from "@inkling/engine";
+import { lineOf } from "../config/feed-rows.ts";
+import type { LoadedSettings } from "../config/settings.ts";
+import { CliError, EXIT, SettingsError } from "../terminal/errors.ts";
+
+/** @throws CliError when it cannot be read */
+export function choiceOf(dataDir: string): FeedChoice {
+  try {
+    return readFeedChoice(dataDir);
+  } catch (error) {
+    if (!(error instanceof FeedChoiceError)) throw error;
+    throw new CliError(
+      error.message,
+      "correct it, or delete it: then the default feeds are on, and those that `feeds add` added are gone",
+    );
+  }
+}
+
+/** The built-in feeds, those of inkling.toml, then those that were added on the command line. @throws CliError */
+export function allFeeds({ feed, dataDir }: Pick<Settings, "feed" | "dataDir">): readonly Feed[] {
+  try {
+    return feedTable([...feed, ...(choiceOf(dataDir).added ?? [])]);
+  } catch (error) {
+    if (!(error instanceof OwnFeedError)) throw error;
+    throw new CliError(error.message, OWN_FEED_HINT, EXIT.usage);
+  }
+}
+
+/** What rows of inkling.toml and the other feeds break together. @throws SettingsError with the line */
+export function checkOwnFeeds({ settings, file }: Pick<LoadedSettings, "settings" | "file">): void {
+  const { feed, dataDir } = settings;
+  if (feed.length === 0 || file === undefined) return;
+  try {
+    feedTable([...feed, ...addedIn(dataDir)]);
+  } catch (error) {
+    if (!(error instanceof OwnFeedError)) throw error;
+    const index = feed.indexOf(error.row);
+    if (index < 0) return; // `feeds remove` has to run; a build names it
+    const line = lineOf(readFileSync(file, "utf8"), index, error.member);
+    throw new SettingsError([`line ${line} of ${file}: ${error.message}`]);
+  }
+}
+
+/** None where the choice cannot be read, which each command that needs it says. */
+function addedIn(dataDir: string): readonly OwnFeed[] {
+  try {
+    return choiceOf(dataDir).added ?? [];
+  } catch (error) {
+    if (error instanceof CliError) return [];
+    throw error;
+  }
+}
+
+const OWN_FEED_HINT = "correct its [[feed]] in inkling.toml, or `npx @inkling/cli feeds remove ID`";
+
+/** @throws CliError when there is no such feed, with the nearest that there is */
+export function feedOf(settings: Settings, id: string): Feed {
+  const feeds = allFeeds(settings);
+  const feed = feeds.find((one) => one.id === id);
+  if (feed !== undefined) return feed;
+  const near = nearest(
+    id,
+    feeds.map((one) => one.id),
+  );
+  const suggestion = near === undefined ? "" : `did you mean ${near}? `;
+  throw new CliError(
+    `there is no feed ${JSON.stringify(id.slice(0, 60))}`,
+    `${suggestion}\`npx @inkling/cli feeds list\` shows all of them`,
+    EXIT.usage,
+  );
+}
+
+/** Those that are set, by the names that the feed table uses. */
+export function credentialsOf(settings: Settings): Record<string, string> {
+  return Object.fromEntries([
+    ...CREDENTIALS.flatMap((name) => {
+      const value = settings[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+    ...Object.entries(settings.feedSecret ?? {}).map(([id, value]) => [credentialOf({ id }), value]),
+  ]);
+}

@@ -1,0 +1,155 @@
+// past-decisions.ts: what a replay reads: decisions of the database, or decisions and visitors of a file.
+//
+// err  CliError naming the line that is neither a decision nor a visitor
+
+import { ACTIONS, type Action, OUTCOMES, type Outcome, type Settings } from "@inkling/contract";
+import { Answerer, type AnswerSource } from "@inkling/engine";
+import {
+  assess,
+  DomainsToday,
+  type FactValue,
+  lookUpVisitor,
+  namedFacts,
+  type PastDecision,
+  type Ruleset,
+  readAssessmentInput,
+  visitorFacts,
+} from "@inkling/engine/assess";
+import { pastDecision } from "@inkling/server";
+import { CliError } from "../terminal/errors.ts";
+import { openAnswerData } from "./answer.ts";
+import { linesOf } from "./input.ts";
+import { usage } from "./put-overrides.ts";
+import { newestRuleset, parsedRuleset } from "./rulesets.ts";
+import { withExistingStore } from "./store.ts";
+
+const decoder = new TextDecoder();
+const parse = (body: Uint8Array) => JSON.parse(decoder.decode(body));
+
+/** Hands each decision since a time to `use`, oldest first. */
+export function eachStored(
+  settings: Settings,
+  since: number | undefined,
+  use: (decision: PastDecision) => void,
+): Promise<void> {
+  return withExistingStore(settings, async (store) => {
+    for await (const rows of store.decisions.read({ since })) for (const row of rows) use(pastDecision(row));
+  });
+}
+
+/** Looks up the domains of decisions again, in the release in use. */
+export async function domainsToday(settings: Settings): Promise<DomainsToday> {
+  const { release, overrides } = await openAnswerData(settings, ["email"]);
+  return new DomainsToday(new Answerer(), { release, overrides, now: Date.now(), mode: "up" }, parse);
+}
+
+/**
+ * Hands each decision and each visitor of a file to `use`. A visitor is looked up in the release in use, and decided by the
+ * published ruleset.
+ * @param ruleset declares the facts that visitors may have
+ * @returns visitors that cannot be looked up
+ */
+export async function eachOfFile(
+  settings: Settings,
+  file: string,
+  { ruleset, signal }: { readonly ruleset: Ruleset; readonly signal: AbortSignal },
+  use: (decision: PastDecision) => void,
+): Promise<{ readonly skipped: number }> {
+  let visitors: Visitors | undefined;
+  let skipped = 0;
+  let number = 0;
+  for await (const line of linesOf(file, signal)) {
+    number++;
+    const value = lineOf(line, `${file}: line ${number}`);
+    if ("facts" in value && "action" in value) {
+      use(decisionOf(value, `${file}: line ${number}`));
+      continue;
+    }
+    visitors ??= await Visitors.open(settings, ruleset);
+    const decision = visitors.decide(value, number, `${file}: line ${number}`);
+    if (decision === undefined) skipped++;
+    else use(decision);
+  }
+  return { skipped };
+}
+
+type Line = Readonly<Record<string, unknown>>;
+
+const HINT =
+  "a line is a decision, as `npx @inkling/cli decisions export` writes it, or a visitor, as POST /v1/assess takes it";
+
+function lineOf(line: string, place: string): Line {
+  try {
+    const value: unknown = JSON.parse(line);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Line;
+  } catch {
+    // told below
+  }
+  throw usage(`${place} is no JSON object`, HINT);
+}
+
+function decisionOf(value: Line, place: string): PastDecision {
+  const { id = "", at = "", ref, rule, facts, degraded = [] } = value;
+  const action = ACTIONS.find((known) => known === value.action);
+  const outcome = OUTCOMES.find((known) => known === value.outcome) ?? null;
+  const isSound =
+    action !== undefined && typeof facts === "object" && facts !== null && Array.isArray(degraded);
+  if (!isSound) throw usage(`${place} is no stored decision`, HINT);
+  return {
+    id: String(id),
+    at: String(at),
+    ref: typeof ref === "string" ? ref : null,
+    rule: typeof rule === "string" ? rule : null,
+    action: action satisfies Action,
+    degraded,
+    facts: facts as Readonly<Record<string, FactValue>>, // a value of another type is unknown to the replay
+    outcome: outcome satisfies Outcome | null,
+  };
+}
+
+/** Visitors of a file, decided as POST /v1/assess would now. */
+class Visitors {
+  private readonly answerer = new Answerer();
+  private readonly source: AnswerSource;
+  private readonly ruleset: Ruleset;
+  private readonly published: Ruleset;
+
+  private constructor(source: AnswerSource, ruleset: Ruleset, published: Ruleset) {
+    this.source = source;
+    this.ruleset = ruleset;
+    this.published = published;
+  }
+
+  static async open(settings: Settings, ruleset: Ruleset): Promise<Visitors> {
+    const { release, overrides } = await openAnswerData(settings, ["geolocate", "reputation", "email"]);
+    const { value } = await newestRuleset(settings);
+    const published = parsedRuleset(value.text, `ruleset ${value.number}`, value.number);
+    return new Visitors({ release, overrides, now: Date.now(), mode: "up" }, ruleset, published);
+  }
+
+  /** @returns undefined for an address that no visitor has */
+  decide(value: Line, number: number, place: string): PastDecision | undefined {
+    const { answerer, source, ruleset, published } = this;
+    const input = readAssessmentInput(value, ruleset.schema);
+    if (!("event" in input)) throw new CliError([`${place}:`, ...input].join("\n  "), HINT);
+    if (input.ip !== undefined && answerer.readAddress(input.ip) !== undefined) return undefined;
+    const subject = { address: input.ip === undefined ? undefined : answerer.address, email: input.email };
+    const answers = lookUpVisitor(answerer, subject, source, false, parse);
+    if ("reason" in answers) return undefined;
+    const before = visitorFacts(input, answers, published.schema, source.now);
+    const { action, rule } = assess(before, published, answers.degraded);
+    return {
+      id: `line ${number}`,
+      at: new Date(source.now).toISOString(),
+      ref: input.ref ?? null,
+      action,
+      rule,
+      degraded: answers.degraded,
+      facts: namedFacts(
+        visitorFacts(input, answers, ruleset.schema, source.now),
+        ruleset,
+      ) as PastDecision["facts"],
+      outcome: null,
+    };
+  }
+}

@@ -1,0 +1,110 @@
+// replay-text.ts: what a ruleset would have changed, for people.
+
+import type { ReplayExample, ReplayReport, Share } from "@inkling/engine/assess";
+import { formatCount, printable, type Style, table } from "./terminal.ts";
+
+export function replayText(report: ReplayReport, style: Style): string {
+  const { decisions, changed, from, to, outcomes, actions, rules, reasons } = report;
+  if (decisions === 0) return "There is no decision to replay.";
+  const labelled = outcomes.abuse + outcomes.legitimate;
+  const percent = ((100 * changed) / decisions).toFixed(changed > 0 && changed / decisions < 0.01 ? 2 : 1);
+  const parts = [
+    `${formatCount(decisions)} decisions from ${day(from)} to ${day(to)}; ${style.bold(`${formatCount(changed)} would change`)} (${percent} %)`,
+    labelled === 0
+      ? "no outcome is known, so nothing tells how often a rule is right"
+      : `outcomes: ${formatCount(outcomes.abuse)} abuse, ${formatCount(outcomes.legitimate)} legitimate`,
+    ...report.unknown_facts.map(({ fact, decisions: count }) =>
+      style.yellow(
+        `${fact} is unknown in ${formatCount(count)} decisions: rules that read it say nothing about them`,
+      ),
+    ),
+    "",
+    table(
+      [
+        ["BEFORE", "AFTER", "DECISIONS"],
+        ...actions.map(({ before, after, count }) => [before, after, formatCount(count)]),
+      ],
+      [2],
+    ),
+    ...actions.flatMap(({ before, after, examples }) =>
+      examples.length === 0 ? [] : ["", `${before} to ${after}:`, examplesText(examples)],
+    ),
+  ];
+  if (rules.length > 0) parts.push("", rulesText(rules), ...ruleExamples(rules));
+  parts.push("", reasonsText(reasons));
+  return printable(parts.join("\n"));
+}
+
+const day = (at: string | null) => (at ?? "").slice(0, 10);
+
+const examplesText = (examples: readonly ReplayExample[]) =>
+  table(
+    examples.map(({ id, at, event, ref, rule_before, rule_after }) => [
+      `  ${id}`,
+      at,
+      event,
+      ref ?? "-",
+      `${rule_before ?? "score"} -> ${rule_after ?? "score"}`,
+    ]),
+  );
+
+const rulesText = (rules: ReplayReport["rules"]) =>
+  table(
+    [
+      ["RULE", "MODE", "THEN", "MATCHES", "DECIDES", "CHANGES", "PRECISION", "RECALL"],
+      ...rules.map(({ rule, mode, action, matches, decides, changes, precision, recall }) => [
+        rule,
+        mode,
+        action,
+        formatCount(matches),
+        mode === "live" ? formatCount(decides) : "-",
+        formatCount(changes),
+        shareText(precision),
+        shareText(recall),
+      ]),
+    ],
+    [3, 4, 5],
+  );
+
+const ruleExamples = (rules: ReplayReport["rules"]) =>
+  rules.flatMap(({ rule, mode, examples }) =>
+    examples.length === 0
+      ? []
+      : [
+          "",
+          mode === "live" ? `rule ${rule} changes:` : `rule ${rule} would change if it were live:`,
+          table(
+            examples.map(({ id, at, event, ref, before, after }) => [
+              `  ${id}`,
+              at,
+              event,
+              ref ?? "-",
+              `${before} -> ${after}`,
+            ]),
+          ),
+        ],
+  );
+
+const reasonsText = (reasons: ReplayReport["reasons"]) =>
+  table(
+    [
+      ["REASON", "WEIGHT", "MATCHES", "PRECISION", "RECALL"],
+      ...reasons
+        .filter(({ matches }) => matches > 0)
+        .map(({ reason, weight, matches, precision, recall }) => [
+          reason,
+          String(weight),
+          formatCount(matches),
+          shareText(precision),
+          shareText(recall),
+        ]),
+    ],
+    [1, 2],
+  );
+
+/** "67 % (35-88) of 12" */
+function shareText(share: Share | null): string {
+  if (share === null) return "-";
+  const percent = (value: number) => String(Math.round(100 * value));
+  return `${percent(share.share)} % (${percent(share.low)}-${percent(share.high)}) of ${formatCount(share.of)}`;
+}

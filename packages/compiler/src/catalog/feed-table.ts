@@ -1,0 +1,223 @@
+// feed-table.ts: the built-in feeds and the operator's own as one table; behind it nobody tells them apart.
+//
+// in   rows of inkling.toml and of feeds.json
+// out  rows of the feed table: the built-in ones, then the operator's
+// err  OwnFeedError: an id that another feed has, a list that is copied and is no feed
+//
+// An operator's row states what its file is and claims; limits that a built-in row has measured are wide here.
+
+import { createHash } from "node:crypto";
+import { basename } from "node:path";
+import { FEED_CLAIM_ROWS, type FeedClaim, flagOfLabel, type OwnFeed, secretOf } from "@inkling/contract";
+import { nearest } from "@inkling/engine";
+import type { AgeLimits, Feed, Format, Sets } from "./feed.ts";
+import { AGE, DAY, HOUR, MIB } from "./feed-limits.ts";
+import { FEEDS } from "./feeds.ts";
+import { MAX_OWN_FEEDS } from "./own-feed.ts";
+
+export class OwnFeedError extends Error {
+  override readonly name = "OwnFeedError";
+  /** The row at fault, and its member. */
+  readonly row: OwnFeed;
+  readonly member: keyof OwnFeed;
+  constructor(row: OwnFeed, member: keyof OwnFeed, problem: string) {
+    super(`feed "${row.id}": ${member} ${problem}`);
+    this.row = row;
+    this.member = member;
+  }
+}
+
+/** Feeds that evidence names and that are no lists, and what `--accept` takes. */
+const RESERVED = ["inkling", "special-use", "public-suffix-list", "override", "release", "report"];
+
+/** @throws OwnFeedError */
+export function feedTable(own: readonly OwnFeed[], builtIn: readonly Feed[] = FEEDS): readonly Feed[] {
+  if (own.length === 0) return builtIn;
+  if (own.length > MAX_OWN_FEEDS)
+    throw new OwnFeedError(
+      own[MAX_OWN_FEEDS]!,
+      "id",
+      `is one more than the ${MAX_OWN_FEEDS} that are allowed`,
+    );
+  const ids = new Set([...FEEDS.map(({ id }) => id), ...RESERVED]);
+  for (const row of own) {
+    if (ids.has(row.id)) throw new OwnFeedError(row, "id", "must be one that no other feed has");
+    ids.add(row.id);
+  }
+  const lineages = new Map<string, readonly string[]>([
+    ...FEEDS.map(({ id, lineage = [] }) => [id, lineage] as const),
+    ...own.map(({ id, copies = [] }) => [id, copies] as const),
+  ]);
+  for (const row of own) {
+    const { id, copies = [] } = row;
+    const unknown = copies.find((copied) => copied === id || !lineages.has(copied));
+    if (unknown === undefined) continue;
+    const near = nearest(unknown, [...lineages.keys()]);
+    const hint = near === undefined || near === id ? "" : `; did you mean ${near}?`;
+    throw new OwnFeedError(row, "copies", `must be ids of other feeds: "${unknown}" is none${hint}`);
+  }
+  return [...builtIn, ...own.map((row) => feedOf(row, originsOf(row.id, lineages)))];
+}
+
+/** Feeds that it takes entries from, directly and through others. */
+function originsOf(id: string, lineages: ReadonlyMap<string, readonly string[]>): readonly string[] {
+  const origins = new Set<string>();
+  const add = (of: string) => {
+    for (const origin of lineages.get(of) ?? []) {
+      if (origin === id || origins.has(origin)) continue;
+      origins.add(origin);
+      add(origin);
+    }
+  };
+  add(id);
+  return [...origins];
+}
+
+interface Claim extends Pick<Feed, "label"> {
+  readonly sets: Sets;
+  readonly age: AgeLimits;
+}
+
+const flag = (
+  label: "attacker" | "criminal_network" | "botnet_c2" | "vpn" | "public_proxy" | "tor_exit",
+  age: AgeLimits,
+): Claim => ({
+  sets: flagOfLabel(label)!,
+  label,
+  age,
+});
+const kind = (label: "isp" | "mobile" | "education" | "government" | "business"): Claim => ({
+  sets: "kind",
+  label,
+  age: AGE.networks,
+});
+const guard = (label: "crawler" | "monitor" | "webhook-sender" | "mail-sender"): Claim => ({
+  sets: "guard",
+  label,
+  age: AGE.allowList,
+});
+
+const CLAIMS: Readonly<Record<FeedClaim, Claim>> = {
+  attacker: flag("attacker", AGE.attackers),
+  criminal_network: flag("criminal_network", AGE.networks),
+  botnet_c2: flag("botnet_c2", AGE.attackers),
+  vpn: flag("vpn", AGE.networks),
+  public_proxy: flag("public_proxy", AGE.openProxies),
+  tor_exit: flag("tor_exit", AGE.exits),
+  hosting: { sets: "hosting", label: "hosting", age: AGE.networks },
+  isp: kind("isp"),
+  mobile: kind("mobile"),
+  education: kind("education"),
+  government: kind("government"),
+  business: kind("business"),
+  crawler: guard("crawler"),
+  monitor: guard("monitor"),
+  webhook_sender: guard("webhook-sender"),
+  mail_sender: guard("mail-sender"),
+  relay: { sets: "relay", label: "relay", age: AGE.allowList },
+  disposable: { sets: "disposable", age: AGE.domains },
+  free_mail: { sets: "free", age: AGE.allowList },
+  mail_relay: { sets: "relay", age: AGE.allowList },
+  place: { sets: "geolocation", age: AGE.placeFeeds },
+  anonymity: { sets: "is_proxy", label: "vpn", age: AGE.networks },
+};
+
+/** Of any list: a share of a short one says little. */
+const CHANGE = { change: 0.5, freeChange: 100 } as const;
+/** Wider networks are refused whatever a list claims; flags have narrower bounds (policy/labels.ts). */
+const WIDEST = { v4: 8, v6: 16 } as const;
+const TEXT = { entries: { least: 1, most: 1_000_000 }, maxBytes: 64 * MIB } as const;
+const DATABASE = { entries: { least: 1, most: 80_000_000 }, maxBytes: 1024 * MIB } as const;
+const DEFAULT_LICENCE = "not stated: added by the operator";
+
+/** @param lineage with what its origins copy */
+function feedOf(own: OwnFeed, lineage: readonly string[]): Feed {
+  const { id, form, claims, file, path, operator, title, licence = DEFAULT_LICENCE, every_hours = DAY } = own;
+  const { of, weight: usual } = FEED_CLAIM_ROWS[claims];
+  const { sets, label, age } = CLAIMS[claims];
+  const { weight = usual } = own;
+  const isDatabase = form === "mmdb";
+  const isPlaces = isDatabase && claims === "place";
+  const source = sourceOf(own);
+  return {
+    id,
+    sets,
+    format: formatOf(own),
+    title: title ?? `your own feed, ${source.name}`,
+    licence,
+    cadenceHours: every_hours * HOUR,
+    ...(label !== undefined && { label }),
+    ...(operator !== undefined && { operator }),
+    ...(weight !== undefined && { weight }),
+    age: ageOf(own, isPlaces ? AGE.places : age),
+    ...CHANGE,
+    ...(of !== "domain" && !isPlaces && { widest: WIDEST }),
+    lineage,
+    ...(isDatabase ? DATABASE : TEXT),
+    // It adds to what other feeds decide; a database of places is one itself.
+    ...(!isPlaces && { supplement: true }),
+    ...(path !== undefined && { path }),
+    ...(file !== undefined && { file }),
+    ...source.fields,
+    definition: digestOf([form, claims, path, operator, weight, lineage]),
+  };
+}
+
+function formatOf({ form, claims }: OwnFeed): Format {
+  const { of } = FEED_CLAIM_ROWS[claims];
+  switch (form) {
+    case "networks":
+      return "network-lines";
+    case "domains":
+      return "domain-lines";
+    case "geofeed":
+      return "geofeed-csv";
+    case "mmdb":
+      return "mmdb";
+    case "json":
+      return of === "domain" ? "json-domains" : "json-networks";
+  }
+}
+
+/** A file that the operator keeps does not age by itself; what a publisher stops renewing does. */
+function ageOf({ url, max_age_days, every_hours = DAY }: OwnFeed, usual: AgeLimits): AgeLimits {
+  if (max_age_days === undefined) return url === undefined ? AGE.ours : widened(usual, every_hours);
+  const dropHours = max_age_days * DAY;
+  return { staleHours: dropHours / 2, dropHours };
+}
+
+/** A list that is fetched less often than it becomes stale is not stale for that. */
+const widened = ({ staleHours, dropHours }: AgeLimits, every: number): AgeLimits => ({
+  staleHours: Math.max(staleHours, 2 * every),
+  dropHours: Math.max(dropHours, 3 * every),
+});
+
+type SourceFields = Pick<Feed, "urls" | "homepage" | "request" | "credentials" | "allowHttp">;
+
+/** What is shown of a URL is without its query, which may hold a token. */
+function sourceOf(own: OwnFeed): { readonly name: string; readonly fields: SourceFields } {
+  const { url, file, header } = own;
+  if (url === undefined)
+    return { name: basename(file!), fields: { urls: () => [], homepage: "docs/own-feeds.md" } };
+  const { origin, pathname, host } = new URL(url);
+  const credential = header === undefined ? undefined : credentialOf(own);
+  return {
+    name: host,
+    fields: {
+      urls: () => [`${origin}${pathname}`],
+      homepage: origin,
+      allowHttp: true,
+      request: (_, credentials) => ({
+        url,
+        ...(credential !== undefined && { headers: { [header!]: credentials[credential]! } }),
+      }),
+      ...(credential !== undefined && { credentials: [credential] }),
+    },
+  };
+}
+
+/** By this name the secret is among the credentials; its variable is INKLING_FEED_SECRET_…. */
+export const credentialOf = (own: Pick<OwnFeed, "id" | "secret">): string => `feed_secret_${secretOf(own)}`;
+
+const digestOf = (parts: readonly unknown[]) =>
+  createHash("sha256").update(JSON.stringify(parts)).digest("hex");

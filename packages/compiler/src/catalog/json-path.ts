@@ -1,0 +1,40 @@
+// json-path.ts: a path to the entries of a JSON document, and what it selects.
+//
+// in   `$.prefixes[*].ip_prefix`, `$['a b'][*]`, `$.*`: names and the wildcard of JSONPath; no filters, slices or `..`
+// out  the selected values in the document's order
+// src  RFC 9535 (2.3.1 names, 2.3.2 wildcard)
+
+const WILDCARD = Symbol("*");
+type Step = string | typeof WILDCARD;
+
+const STEP = /\.([A-Za-z_][\w-]*)|\.(\*)|\[(\*)\]|\['([^'\\]*)'\]|\["([^"\\]*)"\]/y;
+
+/** @returns undefined for text that is no such path */
+export function parseJsonPath(text: string): readonly Step[] | undefined {
+  if (!text.startsWith("$")) return undefined;
+  const steps: Step[] = [];
+  STEP.lastIndex = 1;
+  while (STEP.lastIndex < text.length) {
+    const match = STEP.exec(text);
+    if (match === null) return undefined;
+    const [, dotted, star, element, single, double] = match;
+    steps.push((star ?? element) === undefined ? (dotted ?? single ?? double)! : WILDCARD);
+  }
+  return steps;
+}
+
+/** Every value that the path leads to; a name that an object lacks selects nothing. */
+export function selectJson(document: unknown, steps: readonly Step[]): unknown[] {
+  let found = [document];
+  for (const step of steps) {
+    const next: unknown[] = [];
+    for (const value of found) {
+      if (typeof value !== "object" || value === null) continue;
+      if (step === WILDCARD) for (const each of Object.values(value)) next.push(each);
+      else if (!Array.isArray(value) && Object.hasOwn(value, step))
+        next.push((value as Readonly<Record<string, unknown>>)[step]);
+    }
+    found = next;
+  }
+  return found;
+}

@@ -1,0 +1,150 @@
+// own-feed.ts: reads the operator's own feeds, of inkling.toml, of feeds.json and of the command line alike.
+//
+// in   rows of text and numbers
+// out  OwnFeed
+// err  for each member at fault: what it must be, and what it is. Ids of other feeds are compared in feed-table.ts
+// note loaded with each command: it knows nothing of the feed table
+
+import { claimsOf, FEED_CLAIM_ROWS, FEED_CLAIMS, FEED_FORMS, type OwnFeed } from "@inkling/contract";
+import { z } from "zod";
+import { parseJsonPath } from "./json-path.ts";
+
+export const MAX_OWN_FEEDS = 100;
+const ID = /^[a-z0-9]+(-[a-z0-9]+)*$/;
+const MAX_TEXT = 300;
+
+const idText = (what: string) => z.string(what).max(40, what).regex(ID, what);
+const text = (what: string) => z.string(what).trim().min(1, what).max(MAX_TEXT, what);
+const whole = (least: number, most: number) => {
+  const what = `must be a whole number from ${least} to ${most}`;
+  return z.number(what).int(what).min(least, what).max(most, what);
+};
+const ASCII = /^[ -~]+$/;
+
+const members = {
+  id: idText("must be lower-case letters, digits and hyphens, at most 40, such as acme-vpn"),
+  form: z.enum(FEED_FORMS, `must be ${oneOf(FEED_FORMS)}`),
+  claims: z.enum(FEED_CLAIMS, `must be ${oneOf(FEED_CLAIMS)}`),
+  file: text("must be the path of a file").optional(),
+  url: text("must be a URL that starts with https:// or http://").optional(),
+  path: text("must be a path such as $.prefixes[*].ip_prefix")
+    .refine(
+      (path) => parseJsonPath(path) !== undefined,
+      "must start with $, then have names (.name, ['name']) and [*]",
+    )
+    .optional(),
+  header: z
+    .string("must be the name of a header")
+    .regex(/^[A-Za-z0-9-]{1,60}$/, "must be the name of a header, such as Authorization")
+    .optional(),
+  secret: z
+    .string("must be text")
+    .regex(/^[a-z0-9]+([_-][a-z0-9]+)*$/, "must be lower-case letters, digits, _ and -, such as acme")
+    .optional(),
+  operator: z
+    .string("must be text")
+    .regex(/^[a-z0-9][a-z0-9._-]{0,59}$/, "must be a lower-case name without spaces, such as acme")
+    .optional(),
+  weight: whole(1, 8).optional(),
+  copies: z.array(z.string("must be ids of feeds"), "must be a list of ids of feeds").readonly().optional(),
+  every_hours: whole(1, 24).optional(),
+  max_age_days: whole(1, 3650).optional(),
+  title: text(`must be text of at most ${MAX_TEXT} characters`).regex(ASCII, "must be ASCII").optional(),
+  licence: text(`must be text of at most ${MAX_TEXT} characters`).regex(ASCII, "must be ASCII").optional(),
+} satisfies { readonly [Member in keyof OwnFeed]-?: z.ZodType<OwnFeed[Member]> };
+
+function oneOf(names: readonly string[]): string {
+  return `one of ${names.join(", ")}`;
+}
+
+/** Hosts of this machine: what is sent there passes no network. */
+const isLoopback = ({ hostname }: URL) => ["127.0.0.1", "[::1]", "localhost"].includes(hostname);
+
+/** What two members break together. */
+function* conflicts(feed: OwnFeed): Generator<readonly [member: keyof OwnFeed, problem: string]> {
+  const { file, url, form, claims, path, header, secret, operator, weight, every_hours } = feed;
+  if ((file === undefined) === (url === undefined))
+    yield ["file", url === undefined ? "or url is needed" : "and url exclude each other"];
+  const allowed = claimsOf(form);
+  const row = FEED_CLAIM_ROWS[claims];
+  if (!allowed.includes(claims)) yield ["claims", `of the form ${form} must be ${oneOf(allowed)}`];
+  if (form === "json" && path === undefined) yield ["path", "is needed by the form json"];
+  if (form !== "json" && path !== undefined) yield ["path", "is for the form json only"];
+  if (weight !== undefined && row.weight === undefined) yield ["weight", `is not for the claim ${claims}`];
+  if (operator !== undefined && row.operator === undefined)
+    yield ["operator", `is not for the claim ${claims}`];
+  if (secret !== undefined && header === undefined) yield ["secret", "needs the header that it is for"];
+  if (url === undefined) {
+    if (header !== undefined) yield ["header", "is for a url only"];
+    if (every_hours !== undefined) yield ["every_hours", "is for a url only: a file is read with each build"];
+    return;
+  }
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed === undefined || !/^https?:$/.test(parsed.protocol))
+    yield ["url", "must be a URL that starts with https:// or http://"];
+  else if (parsed.username !== "" || parsed.password !== "")
+    yield ["url", "must not have a user or a password: put them into a header with a secret"];
+  else if (header !== undefined && parsed.protocol === "http:" && !isLoopback(parsed))
+    yield ["url", "must start with https://, because the header is a secret"];
+}
+
+export const ownFeed: z.ZodType<OwnFeed, unknown> = z.strictObject(members).check((context) => {
+  for (const [member, message] of conflicts(context.value as OwnFeed)) {
+    const { [member]: input } = context.value;
+    context.issues.push({ code: "custom", path: [member], message, input });
+  }
+});
+
+/** Rows that go together: at most {@link MAX_OWN_FEEDS}, each id once. */
+export const ownFeeds: z.ZodType<readonly OwnFeed[], unknown> = z
+  .array(ownFeed, "must be [[feed]] tables")
+  .max(MAX_OWN_FEEDS, `must be at most ${MAX_OWN_FEEDS}`)
+  .readonly()
+  .check((context) => {
+    const ids = context.value.map(({ id }) => id);
+    for (const [index, id] of ids.entries())
+      if (ids.indexOf(id) < index)
+        context.issues.push({ code: "custom", path: [index, "id"], message: "stands twice", input: id });
+  });
+
+/** Where a problem is, and what it says. */
+export interface OwnFeedProblem {
+  readonly index: number | undefined;
+  /** Undefined for a problem of the whole row, or list. */
+  readonly member: string | undefined;
+  /** `feed "acme": weight must be …: it is 9` */
+  readonly text: string;
+}
+
+/** Members whose values are not repeated: a URL may hold a token. */
+const HIDDEN = ["url", "header", "secret"];
+
+/** @param rows as they were given */
+export function ownFeedProblems(rows: unknown, { issues }: z.ZodError): OwnFeedProblem[] {
+  return issues.map((issue) => {
+    const [index, member] = issue.path as [number | undefined, string | undefined];
+    if (index === undefined) return { index, member, text: `feeds ${issue.message}` };
+    const row = (rows as readonly unknown[])[index];
+    const values = (typeof row === "object" && row !== null ? row : {}) as Readonly<Record<string, unknown>>;
+    const name = typeof values.id === "string" ? JSON.stringify(values.id.slice(0, 60)) : `${index + 1}`;
+    return { index, member: memberOf(issue, member), text: `feed ${name}: ${textOf(issue, member, values)}` };
+  });
+}
+
+const memberOf = (issue: z.core.$ZodIssue, member: string | undefined) =>
+  issue.code === "unrecognized_keys" ? issue.keys[0] : member;
+
+function textOf(
+  issue: z.core.$ZodIssue,
+  member: string | undefined,
+  values: Readonly<Record<string, unknown>>,
+): string {
+  if (issue.code === "unrecognized_keys") {
+    const allowed = Object.keys(members).join(", ");
+    return `${issue.keys.join(", ").slice(0, 100)} is not allowed; allowed are ${allowed}`;
+  }
+  if (member === undefined) return "must be a table";
+  const value = values[member];
+  const shown = HIDDEN.includes(member) ? "" : `: it is ${(JSON.stringify(value) ?? "").slice(0, 100)}`;
+  return `${member} ${issue.message}${value === undefined ? "" : shown}`;
+}

@@ -1,0 +1,150 @@
+// make-segments.ts: the loaded feeds of a build -> its segment files, each verified; one with the same inputs as an earlier
+// release's is used again.
+
+import { join } from "node:path";
+import { FEED_SETS, type Release, type SegmentKind, type SegmentReport } from "@inkling/engine";
+import {
+  DATA_FOLDER,
+  hasSegment,
+  mapFile,
+  messageOf,
+  openSegmentOf,
+  writeSegmentFile,
+} from "@inkling/release-store";
+import { segmentChunks } from "../segments/segment-writer.ts";
+import type { BuildEffects } from "./events.ts";
+import { inputsDigest } from "./inputs.ts";
+import type { LoadedFeed } from "./load.ts";
+import { collectGarbage, type Decided, MAKERS } from "./makers.ts";
+import { belongsTo, decides, isLoaded } from "./parts.ts";
+
+interface SegmentOrder {
+  readonly dataDir: string;
+  /** Digest of the compiler. */
+  readonly code: string;
+  /** Whose segments may be used again. */
+  readonly earlier: readonly (Release | undefined)[];
+  readonly effects: BuildEffects;
+}
+
+/** Segments that share feeds follow each other, so that these are read once; the largest is the last. */
+const BUILD_ORDER = ["reputation", "network", "email", "geo"] as const satisfies readonly SegmentKind[];
+
+/**
+ * @param feeds changed in place: one that no segment can be made of goes back to its last good copy
+ * @throws when no changed feed is to blame
+ */
+export async function makeSegments(
+  feeds: LoadedFeed[],
+  order: SegmentOrder,
+): Promise<{ readonly segments: Release["segments"]; readonly decided: Decided }> {
+  const segments: { -readonly [Kind in SegmentKind]?: SegmentReport } = {};
+  let decided: Decided = {};
+  const later = new Set<SegmentKind>(BUILD_ORDER);
+  for (const kind of BUILD_ORDER) {
+    later.delete(kind);
+    const made = await withoutCulprit(
+      kind,
+      feeds,
+      () => makeSegment(kind, feeds, later, order),
+      order.effects,
+    );
+    if (made === undefined) continue;
+    segments[kind] = { sha256: made.sha256, bytes: made.bytes, inputs: made.inputs };
+    decided = { ...decided, ...decidedIn(kind, made) };
+  }
+  return { segments, decided };
+}
+
+/** One segment, made and verified, or that of an earlier release with the same inputs; undefined when no feed decides it. */
+function makeSegment(
+  kind: SegmentKind,
+  feeds: readonly LoadedFeed[],
+  later: ReadonlySet<SegmentKind>,
+  { dataDir, code, earlier, effects }: SegmentOrder,
+): (SegmentReport & Decided) | undefined {
+  const parts = feeds.filter((loaded) => belongsTo(kind, loaded));
+  if (!parts.some((loaded) => isLoaded(loaded) && decides(loaded, FEED_SETS[kind].deciding)))
+    return undefined;
+  const reports = parts.map((loaded) => loaded.report);
+  const inputs = inputsDigest(code, kind, reports);
+  const same = earlier.find((made) => isReusable(dataDir, made?.segments[kind], inputs));
+  const made: Written = same?.segments[kind] ?? writeSegment(dataDir, kind, parts, effects);
+  for (const part of parts) if (![...later].some((next) => belongsTo(next, part))) part.forget();
+  if (same === undefined) verifySegment(dataDir, kind, made, effects);
+  const { sha256, bytes } = made;
+  return { sha256, bytes, inputs, ...decidedIn(kind, same ?? made) };
+}
+
+/**
+ * Makes a segment; when that fails, again without each feed that has changed, one after the other, then without all.
+ * @param feeds changed in place: the one to blame goes back to its last good copy
+ * @throws what `make` throws when no changed feed is to blame
+ */
+async function withoutCulprit<T>(
+  kind: SegmentKind,
+  feeds: LoadedFeed[],
+  make: () => T,
+  { emit }: BuildEffects,
+): Promise<T> {
+  try {
+    return make();
+  } catch (error) {
+    if (typeof (error as { code?: unknown }).code === "string") throw error; // the system's, such as a full disk
+    const why = messageOf(error);
+    const changed = [...feeds.entries()].filter(([, one]) => belongsTo(kind, one) && one.isUntried);
+    const sets = changed.length > 1 ? [...changed.map((one) => [one]), changed] : [changed];
+    for (const set of sets) {
+      if (set.length === 0) break;
+      for (const [index, one] of set) feeds[index] = await one.withoutCandidate(why);
+      try {
+        const made = make();
+        for (const [index] of set) emit({ type: "feed", feed: feeds[index]!.report });
+        const ids = set.map(([, { feed }]) => feed.id).join(", ");
+        emit({ type: "note", text: `the ${kind} segment cannot be made with ${ids}: ${why}` });
+        return made;
+      } catch {
+        for (const [index, one] of set) feeds[index] = one; // not to blame, or not alone
+      }
+    }
+    throw error;
+  }
+}
+
+/** Has an earlier segment the same inputs, and is its file intact? */
+const isReusable = (dataDir: string, earlier: SegmentReport | undefined, inputs: string): boolean =>
+  earlier?.inputs === inputs && hasSegment(dataDir, earlier.sha256);
+
+type Written = Omit<SegmentReport, "inputs"> & Decided;
+
+/** What the policy decided for one segment, of a release or of what was just made. */
+function decidedIn(kind: SegmentKind, { flagged, disposable }: Decided): Decided {
+  if (kind === "reputation") return flagged === undefined ? {} : { flagged };
+  return kind === "email" && disposable !== undefined ? { disposable } : {};
+}
+
+function writeSegment(
+  dataDir: string,
+  kind: SegmentKind,
+  parts: readonly LoadedFeed[],
+  effects: BuildEffects,
+): Written {
+  effects.emit({ type: "progress", step: `building ${kind}`, done: 0 });
+  const meta = {
+    feeds: parts.filter(isLoaded).map(({ report }) => ({ id: report.id, sha256: report.sha256 })),
+  };
+  const { sections, ...decided } = MAKERS[kind](parts, effects);
+  return { ...writeSegmentFile(dataDir, segmentChunks(kind, sections, meta)), ...decided };
+}
+
+/** What the segment was made of is garbage by now: its feeds' mapped files and the file itself count as memory, too. */
+function verifySegment(
+  dataDir: string,
+  kind: SegmentKind,
+  { sha256 }: Pick<SegmentReport, "sha256">,
+  { emit }: BuildEffects,
+): void {
+  emit({ type: "progress", step: `verifying ${kind}`, done: 0 });
+  collectGarbage();
+  openSegmentOf(kind, mapFile(join(dataDir, DATA_FOLDER.segmentFile(sha256)))).verify();
+}

@@ -1,0 +1,126 @@
+// own-feeds.ts: the operator's own feeds: the members of a [[feed]] in inkling.toml, its forms, and what it may claim.
+//
+// `inkling feeds add` takes the same members as flags. docs/own-feeds.md has the tables (`npm run generate`).
+
+/** As a [[feed]] has it. Plain values: a row is part of the settings, and of feeds.json in the data folder. */
+export interface OwnFeed {
+  readonly id: string;
+  readonly form: FeedForm;
+  readonly claims: FeedClaim;
+  /** One of the two; a file's path is absolute once it was read. */
+  readonly file?: string | undefined;
+  readonly url?: string | undefined;
+  /** Of the form json: where the entries are. */
+  readonly path?: string | undefined;
+  /** Name of a header of each request; its value is the secret of this name. */
+  readonly header?: string | undefined;
+  readonly secret?: string | undefined;
+  readonly operator?: string | undefined;
+  readonly weight?: number | undefined;
+  /** Ids of feeds that it takes entries from. */
+  readonly copies?: readonly string[] | undefined;
+  readonly every_hours?: number | undefined;
+  readonly max_age_days?: number | undefined;
+  readonly title?: string | undefined;
+  readonly licence?: string | undefined;
+}
+
+/** What one entry of a file is. */
+type Entry = "network" | "domain" | "place" | "anonymity";
+
+interface FormRow {
+  readonly meaning: string;
+  /** What its entries can be. */
+  readonly entries: readonly Entry[];
+}
+
+const FORMS = {
+  networks: {
+    meaning:
+      "an address, a network or a range such as `192.0.2.1-192.0.2.9` a line; `#` and `;` start comments",
+    entries: ["network"],
+  },
+  domains: { meaning: "a domain a line; `#` starts a comment", entries: ["domain"] },
+  geofeed: {
+    meaning: "[RFC 8805](https://www.rfc-editor.org/rfc/rfc8805): `network,country,region,city,`",
+    entries: ["place"],
+  },
+  mmdb: {
+    meaning: "a MaxMind DB in the shape of GeoIP2 City (`place`) or of GeoIP2 Anonymous IP (`anonymity`)",
+    entries: ["place", "anonymity"],
+  },
+  json: {
+    meaning:
+      "a JSON document; `path` names the entries by names and `[*]` of JSONPath: `$.prefixes[*].ip_prefix`",
+    entries: ["network", "domain"],
+  },
+} as const satisfies Readonly<Record<string, FormRow>>;
+
+export type FeedForm = keyof typeof FORMS;
+export const FEED_FORM_ROWS: Readonly<Record<FeedForm, FormRow>> = FORMS;
+export const FEED_FORMS = Object.keys(FORMS) as readonly FeedForm[];
+
+interface ClaimRow {
+  readonly of: Entry;
+  readonly meaning: string;
+  /** Its weight where the row states none; without one the claim is not weighed. */
+  readonly weight?: number;
+  /** Names who runs the networks. */
+  readonly operator?: true;
+}
+
+const flagged = (flag: string, what: string) =>
+  ({ of: "network", meaning: `sets \`${flag}\`: ${what}`, weight: 2 }) as const;
+const kind = (what: string) =>
+  ({ of: "network", meaning: `sets \`network.kind\`: ${what}`, weight: 4 }) as const;
+const service = (what: string) =>
+  ({
+    of: "network",
+    meaning: `${what}; adds to \`network.services\``,
+    operator: true,
+  }) as const;
+
+const CLAIMS = {
+  attacker: flagged("is_abuser", "attacks came from there"),
+  criminal_network: flagged("is_abuser", "criminals run the network"),
+  botnet_c2: flagged("is_abuser", "commands a botnet"),
+  vpn: flagged("is_proxy", "a VPN provider uses it"),
+  public_proxy: flagged("is_proxy", "an open proxy worked there"),
+  tor_exit: flagged("is_tor_exit", "Tor traffic leaves there"),
+  hosting: kind("a data centre"),
+  isp: kind("an access provider"),
+  mobile: kind("a mobile operator"),
+  education: kind("a school or university"),
+  government: kind("an authority"),
+  business: kind("a company's own network"),
+  crawler: service("a crawler, never flagged"),
+  monitor: service("machines that watch sites, never flagged as abuser or proxy"),
+  webhook_sender: service("sends webhooks, never flagged as abuser or proxy"),
+  mail_sender: service("sends a provider's mail, never flagged as abuser or proxy"),
+  relay: service("a privacy relay, never flagged as abuser or proxy"),
+  disposable: { of: "domain", meaning: "a disposable-email service", weight: 2 },
+  free_mail: { of: "domain", meaning: "a provider of ordinary mail: speaks against `disposable`", weight: 2 },
+  mail_relay: { of: "domain", meaning: "an alias service: never `disposable`" },
+  place: { of: "place", meaning: "where the networks are" },
+  anonymity: {
+    of: "anonymity",
+    meaning: "the VPNs, proxies, Tor exits and data centres that its records name",
+    weight: 2,
+  },
+} as const satisfies Readonly<Record<string, ClaimRow>>;
+
+export type FeedClaim = keyof typeof CLAIMS;
+export const FEED_CLAIM_ROWS: Readonly<Record<FeedClaim, ClaimRow>> = CLAIMS;
+export const FEED_CLAIMS = Object.keys(CLAIMS) as readonly FeedClaim[];
+
+/** What a file of this form may claim. */
+export const claimsOf = (form: FeedForm): readonly FeedClaim[] =>
+  FEED_CLAIMS.filter((claim) => FEED_FORM_ROWS[form].entries.includes(FEED_CLAIM_ROWS[claim].of));
+
+/** The name of the secret that a feed's header is, as `feed_secret` of the settings has it. */
+export const secretOf = ({ id, secret = id }: Pick<OwnFeed, "id" | "secret">): string =>
+  secret.replaceAll("-", "_");
+
+/** A row as people and logs may have it: without what may be a token in its URL. */
+export const shownFeed = (feed: OwnFeed): OwnFeed =>
+  feed.url === undefined ? feed : { ...feed, url: feed.url.replace(/[?#].*/s, "?***") };

@@ -1,0 +1,10 @@
+// tables.ts: tables by name, which keep the type of their names.
+
+export const keysOf = <Name extends string>(table: Readonly<Record<Name, unknown>>): readonly Name[] =>
+  Object.keys(table) as Name[];
+
+export const recordOf = <Name extends string, Value>(
+  names: readonly Name[],
+  make: (name: Name, index: number) => Value,
+): Record<Name, Value> =>
+  Object.fromEntries(names.map((name, index) => [name, make(name, index)])) as Record<Name, Value>;

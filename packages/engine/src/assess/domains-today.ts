@@ -1,0 +1,62 @@
+// domains-today.ts: a past decision, with the domain of its email address looked up again.
+//
+// in   past decisions; a release and overrides
+// out  the same decisions, with what today's data says of the domain: disposable, providers, listed, relay, free mail
+// note The address itself is not stored, so an override for a whole email address does not apply.
+// cost one lookup for each distinct domain among the last MAX_KEPT
+
+import type { DegradedData, EmailVerdict } from "@inkling/contract";
+import { type Answerer, type AnswerSource, bodyOf } from "../lookup/answerer.ts";
+import type { FactValue } from "./facts.ts";
+import type { PastDecision } from "./replay.ts";
+import { DOMAIN_FACTS, domainFacts } from "./visitor.ts";
+
+const MAX_KEPT = 100_000;
+
+interface Today {
+  readonly facts: Readonly<Record<string, FactValue>>;
+  readonly lacks: readonly DegradedData[];
+}
+
+export class DomainsToday {
+  private readonly look: (domain: string) => Today;
+  private readonly kept = new Map<string, Today>();
+
+  /** @param parse reads UTF-8 JSON */
+  constructor(answerer: Answerer, source: AnswerSource, parse: (body: Uint8Array) => unknown) {
+    const lacks: readonly DegradedData[] = source.release?.states.email.missing.includes("disposable")
+      ? ["disposable"]
+      : [];
+    this.look = (domain) => {
+      const outcome = answerer.answerEmail(`x@${domain}`, { ...source, mode: "up" }, true);
+      if ("reason" in outcome) return { facts: {}, lacks };
+      const verdict = parse(bodyOf(outcome)) as EmailVerdict; // the segment holds answers of this shape
+      const facts = Object.entries(domainFacts(verdict)).filter(
+        ([name]) => lacks.length === 0 || !isOfData(name),
+      );
+      return { facts: Object.fromEntries(facts), lacks };
+    };
+  }
+
+  /** @returns the decision itself where no email address was sent */
+  refresh(decision: PastDecision): PastDecision {
+    const domain = decision.facts["email.domain"];
+    if (typeof domain !== "string") return decision;
+    const { facts, lacks } = this.today(domain);
+    const stored = Object.entries(decision.facts).filter(([name]) => !isOfData(name));
+    const degraded = [...decision.degraded.filter((data) => data !== "disposable"), ...lacks];
+    return { ...decision, facts: { ...Object.fromEntries(stored), ...facts }, degraded };
+  }
+
+  private today(domain: string): Today {
+    let found = this.kept.get(domain);
+    if (found === undefined) {
+      if (this.kept.size >= MAX_KEPT) this.kept.clear();
+      found = this.look(domain);
+      this.kept.set(domain, found);
+    }
+    return found;
+  }
+}
+
+const isOfData = (name: string) => DOMAIN_FACTS.some((fact) => fact === name);

@@ -1,0 +1,258 @@
+// replay.ts: past decisions and a ruleset -> what the ruleset would have changed; with outcomes, how often its rules and
+// reasons are right.
+//
+// in   decisions with the facts of their day, in any order; a ruleset
+// out  a ReplayReport: plain JSON
+// err  none: a fact that the ruleset does not declare, or declares with another type, is unknown
+// src  E. B. Wilson, Probable Inference, JASA 22 (1927): the interval of a share
+// cost about 10 µs for each decision with 20 rules; memory does not grow with their number
+
+import { ACTIONS, type Action, type DegradedData, type Outcome, type ReasonCode } from "@inkling/contract";
+import { type Assessment, assess } from "./assess.ts";
+import { FACT_INDEX, type FactIndex, type Facts, type FactValue, FIRST_DECLARED, isOfType } from "./facts.ts";
+import type { Reason, Rule, Ruleset } from "./ruleset.ts";
+
+/** What was decided about a visitor, and from what. */
+export interface PastDecision {
+  readonly id: string;
+  /** ISO 8601. */
+  readonly at: string;
+  readonly ref: string | null;
+  readonly action: Action;
+  /** The rule that decided; null: the score did. */
+  readonly rule: string | null;
+  readonly degraded: readonly DegradedData[];
+  /** By name, without those that were not known. */
+  readonly facts: Readonly<Record<string, FactValue>>;
+  readonly outcome: Outcome | null;
+}
+
+/** A decision that the ruleset changes. */
+export interface ReplayExample {
+  readonly id: string;
+  readonly at: string;
+  readonly ref: string | null;
+  readonly event: string;
+  readonly before: Action;
+  readonly after: Action;
+  readonly rule_before: string | null;
+  readonly rule_after: string | null;
+}
+
+/** A share of labelled decisions with its 95 % interval. */
+export interface Share {
+  readonly count: number;
+  readonly of: number;
+  readonly share: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** How often something is right, by the outcomes that are known; null without any. */
+interface Quality {
+  /** Of the labelled decisions that it matches: those with the outcome that it expects. */
+  readonly precision: Share | null;
+  /** Of the decisions labelled with that outcome: those that it matches. */
+  readonly recall: Share | null;
+}
+
+export interface RuleReplay extends Quality {
+  readonly rule: string;
+  readonly mode: "live" | "shadow";
+  readonly action: Action;
+  readonly matches: number;
+  /** Those that it decides; of one in shadow 0. */
+  readonly decides: number;
+  /** Decisions with another action because of it; of one in shadow: if it decided. */
+  readonly changes: number;
+  readonly examples: readonly ReplayExample[];
+}
+
+export interface ReasonReplay extends Quality {
+  readonly reason: ReasonCode;
+  readonly weight: number;
+  readonly matches: number;
+}
+
+export interface ReplayReport {
+  readonly decisions: number;
+  readonly changed: number;
+  /** Times of the oldest and the newest decision. */
+  readonly from: string | null;
+  readonly to: string | null;
+  readonly outcomes: Readonly<Record<Outcome, number>>;
+  /** Decisions by action before and after, those that stay as they are included. */
+  readonly actions: readonly {
+    readonly before: Action;
+    readonly after: Action;
+    readonly count: number;
+    readonly examples: readonly ReplayExample[];
+  }[];
+  /** In the order of the ruleset, live ones first. */
+  readonly rules: readonly RuleReplay[];
+  /** What the score decides, where no rule matches. */
+  readonly score: { readonly decides: number; readonly changes: number };
+  readonly reasons: readonly ReasonReplay[];
+  /** Facts that rules read and that are not known of so many decisions: nothing may have stored them. */
+  readonly unknown_facts: readonly { readonly fact: string; readonly decisions: number }[];
+}
+
+const MAX_EXAMPLES = 10;
+/** Of the standard normal distribution: 95 % lie within. */
+const Z = 1.959_964;
+
+/** The share `count / of` with its Wilson interval; null where there is nothing to divide. */
+export function shareOf(count: number, of: number): Share | null {
+  if (of === 0) return null;
+  const share = count / of;
+  const z2 = Z * Z;
+  const middle = (share + z2 / (2 * of)) / (1 + z2 / of);
+  const half = (Z / (1 + z2 / of)) * Math.sqrt((share * (1 - share)) / of + z2 / (4 * of * of));
+  return { count, of, share, low: Math.max(0, middle - half), high: Math.min(1, middle + half) };
+}
+
+/** The action is what tells what a rule expects: one that allows expects legitimate visitors. */
+const expectedBy = (action: Action): Outcome => (action === "allow" ? "legitimate" : "abuse");
+
+class Tally {
+  matches = 0;
+  decides = 0;
+  changes = 0;
+  readonly labelled: Record<Outcome, number> = { legitimate: 0, abuse: 0 };
+  readonly examples: ReplayExample[] = [];
+
+  match(outcome: Outcome | null): void {
+    this.matches++;
+    if (outcome !== null) this.labelled[outcome]++;
+  }
+
+  change(example: ReplayExample): void {
+    this.changes++;
+    if (this.examples.length < MAX_EXAMPLES) this.examples.push(example);
+  }
+
+  quality(expected: Outcome, outcomes: Readonly<Record<Outcome, number>>): Quality {
+    const { legitimate, abuse } = this.labelled;
+    const right = this.labelled[expected];
+    return { precision: shareOf(right, legitimate + abuse), recall: shareOf(right, outcomes[expected]) };
+  }
+}
+
+export class Replay {
+  private readonly ruleset: Ruleset;
+  private readonly rules: ReadonlyMap<Rule, Tally>;
+  private readonly byName: ReadonlyMap<string, Tally>;
+  private readonly reasons: ReadonlyMap<Reason, Tally>;
+  private readonly score = new Tally();
+  /** By action before and after. */
+  private readonly actions = new Map<string, Tally>();
+  private readonly outcomes: Record<Outcome, number> = { legitimate: 0, abuse: 0 };
+  /** Facts that may never have been stored, and of how many decisions they are not known. */
+  private readonly unknown: ReadonlyMap<FactIndex, { count: number }>;
+  private decisions = 0;
+  private changed = 0;
+  private from: string | null = null;
+  private to: string | null = null;
+
+  constructor(ruleset: Ruleset) {
+    this.ruleset = ruleset;
+    const { live, shadow, reasons } = ruleset;
+    this.rules = new Map([...live, ...shadow].map((rule) => [rule, new Tally()]));
+    this.byName = new Map([...this.rules].map(([{ name }, tally]) => [name, tally]));
+    this.reasons = new Map(reasons.map((reason) => [reason, new Tally()]));
+    const read = [...this.rules.keys()].flatMap(({ condition }) => [...condition.reads]);
+    const optional = read.filter((index) => index === FACT_INDEX.user_agent || index >= FIRST_DECLARED);
+    this.unknown = new Map(optional.map((index) => [index, { count: 0 }]));
+  }
+
+  /** @returns what the ruleset decides */
+  add(decision: PastDecision): Assessment {
+    const { ruleset } = this;
+    const { at, outcome, degraded } = decision;
+    const facts = this.factsOf(decision);
+    const assessment = assess(facts, ruleset, degraded);
+    this.decisions++;
+    if (this.from === null || at < this.from) this.from = at;
+    if (this.to === null || at > this.to) this.to = at;
+    if (outcome !== null) this.outcomes[outcome]++;
+    for (const [index, unknown] of this.unknown) if (facts[index] === undefined) unknown.count++;
+    for (const [{ condition }, tally] of this.reasons) if (condition.matches(facts)) tally.match(outcome);
+    for (const [{ condition }, tally] of this.rules) if (condition.matches(facts)) tally.match(outcome);
+    this.compare(decision, assessment);
+    return assessment;
+  }
+
+  private compare(decision: PastDecision, { action: after, rule, shadow }: Assessment): void {
+    const { action: before } = decision;
+    const decider = (rule === null ? undefined : this.byName.get(rule)) ?? this.score;
+    decider.decides++;
+    const pair = `${before} ${after}`;
+    const tally = this.actions.get(pair) ?? new Tally();
+    this.actions.set(pair, tally);
+    tally.match(null);
+    if (before !== after) {
+      this.changed++;
+      const example = exampleOf(decision, after, rule);
+      tally.change(example);
+      decider.change(example);
+    }
+    for (const { rule: name, action } of shadow) {
+      if (action !== after) this.byName.get(name)?.change(exampleOf(decision, action, name));
+    }
+  }
+
+  /** In the places that the ruleset's schema gives them. */
+  private factsOf({ facts: named }: PastDecision): Facts {
+    const { schema } = this.ruleset;
+    const facts = schema.empty();
+    for (const name in named) {
+      const field = schema.find(name);
+      if (field === undefined) continue;
+      const value = named[name];
+      if (isOfType(value, field.type)) facts[field.index] = value;
+    }
+    return facts;
+  }
+
+  get report(): ReplayReport {
+    const { decisions, changed, from, to, outcomes, ruleset, score } = this;
+    return {
+      decisions,
+      changed,
+      from,
+      to,
+      outcomes: { ...outcomes },
+      actions: ACTIONS.flatMap((before) =>
+        ACTIONS.flatMap((after) => {
+          const tally = this.actions.get(`${before} ${after}`);
+          if (tally === undefined) return [];
+          return [{ before, after, count: tally.matches, examples: tally.examples }];
+        }),
+      ),
+      rules: [...ruleset.live, ...ruleset.shadow].map((rule) => {
+        const tally = this.rules.get(rule)!; // of each rule
+        const { matches, decides, changes, examples } = tally;
+        const quality = tally.quality(expectedBy(rule.then), outcomes);
+        const { name, mode, then: action } = rule;
+        return { rule: name, mode, action, matches, decides, changes, ...quality, examples };
+      }),
+      score: { decides: score.decides, changes: score.changes },
+      reasons: Array.from(this.reasons, ([{ code, weight }, tally]) => ({
+        reason: code,
+        weight,
+        matches: tally.matches,
+        ...tally.quality("abuse", outcomes),
+      })),
+      unknown_facts: Array.from(this.unknown, ([index, { count }]) => ({
+        fact: ruleset.schema.names[index] ?? "",
+        decisions: count,
+      })).filter(({ decisions: count }) => count > 0),
+    };
+  }
+}
+
+function exampleOf(decision: PastDecision, after: Action, rule: string | null): ReplayExample {
+  const { id, at, ref, action: before, rule: ruleBefore, facts } = decision;
+  const event = typeof facts.event === "string" ? facts.event : "";
+  return { id, at, ref, event, before, after, rule_before: ruleBefore, rule_after: rule };
+}

@@ -1,0 +1,107 @@
+// Stored decisions over the admin API: what it lists, counts, labels and deletes, and a replay.
+
+import { afterAll, describe, expect, test } from "bun:test";
+import { adminServer, closeAdminServers, ADMIN_NOW as NOW } from "../../../../test/admin-server.ts";
+import { decisionId, decisionRow } from "../../../../test/decision-rows.ts";
+
+afterAll(closeAdminServers);
+
+const DAY_MS = 86_400_000;
+const TOR = {
+  action: "challenge",
+  reasons: '[{"code":"tor_exit","weight":0.6}]',
+  facts: '{"event":"login","ip.is_tor_exit":true}',
+} as const;
+
+async function setUp() {
+  const it = await adminServer();
+  await it.store.decisions.add([
+    decisionRow(1, NOW),
+    decisionRow(2, NOW - 1_000, { ...TOR, event: "login", ref: "user-81" }),
+    decisionRow(3, NOW - DAY_MS, TOR),
+    decisionRow(4, NOW - 40 * DAY_MS, TOR),
+  ]);
+  return it;
+}
+
+describe("decisions", () => {
+  test("are listed by filters, in pages, and shown with their facts", async () => {
+    const { ask } = await setUp();
+    const numbers = async (query: string) =>
+      (await ask("GET", `decisions?${query}`)).document.decisions.map(({ id }: { id: string }) =>
+        Number(id.slice(4)),
+      );
+    for (const [query, found] of [
+      ["", [1, 2, 3, 4]],
+      ["action=challenge&since=2026-05-30", [2, 3]],
+      ["reason=tor_exit&event=sign_up", [3, 4]],
+      ["ref=user-81", [2]],
+      ["outcome=none&until=2026-05-30T00:00:00Z", [4]],
+      ["outcome=abuse", []],
+    ] as const)
+      expect([query, await numbers(query)]).toEqual([query, [...found]]);
+    const { document } = await ask("GET", "decisions?limit=3");
+    expect(await numbers(`cursor=${document.next_cursor}`)).toEqual([4]);
+    const one = (await ask("GET", `decisions/${decisionId(2)}`)).document;
+    expect(one).toMatchObject({ ref: "user-81", facts: { event: "login", "ip.is_tor_exit": true } });
+    expect((await ask("GET", `decisions/${decisionId(9)}`)).code).toBe("DECISION_NOT_FOUND");
+    for (const query of ["action=block", "reason=nothing", "since=yesterday", "cursor=1"])
+      expect((await ask("GET", `decisions?${query}`)).code).toBe("QUERY_INVALID");
+  });
+
+  test("are labelled, and counted by day and action for 30 days unless asked for more", async () => {
+    const { ask } = await setUp();
+    const path = `decisions/${decisionId(2)}/outcome`;
+    expect((await ask("POST", path, { outcome: "abuse" })).document.outcome).toBe("abuse");
+    expect((await ask("POST", path, { outcome: "fraud" })).code).toBe("BODY_INVALID");
+    expect((await ask("POST", `decisions/${decisionId(9)}/outcome`, { outcome: "abuse" })).code).toBe(
+      "DECISION_NOT_FOUND",
+    );
+    const { days } = (await ask("GET", "decisions/counts")).document;
+    expect(days).toEqual([
+      { day: "2026-06-01", action: "allow", count: 1, legitimate: 0, abuse: 0 },
+      { day: "2026-06-01", action: "challenge", count: 1, legitimate: 0, abuse: 1 },
+      { day: "2026-05-31", action: "challenge", count: 1, legitimate: 0, abuse: 0 },
+    ]);
+    const all = (await ask("GET", "decisions/counts?since=2026-01-01&event=sign_up")).document.days;
+    expect(all.map(({ day }: { day: string }) => day)).toEqual(["2026-06-01", "2026-05-31", "2026-04-22"]);
+  });
+
+  test("are deleted by ref or by time, not both and not all", async () => {
+    const { ask, store } = await setUp();
+    for (const query of ["", "?ref=user-81&before=2026-06-01", "?ref="])
+      expect((await ask("DELETE", `decisions${query}`)).code).toBe("QUERY_INVALID");
+    expect((await ask("DELETE", "decisions?before=2026-06-01")).document).toEqual({ deleted: 2 });
+    expect((await ask("DELETE", "decisions?ref=user-81")).document).toEqual({ deleted: 1 });
+    expect((await store.decisions.list({ limit: 10 })).items.map(({ id }) => id)).toEqual([decisionId(1)]);
+  });
+});
+
+describe("a replay", () => {
+  const text = `[[rule]]\nname = "no-tor"\nwhen = 'ip.is_tor_exit'\nthen = "deny"\nmode = "live"\n`;
+
+  test("reads the decisions of 30 days, or those since a time", async () => {
+    const { ask, store } = await setUp();
+    await store.decisions.label(decisionId(2), "abuse");
+    const { document } = await ask("POST", "rulesets/replay", { text });
+    expect(document).toMatchObject({
+      decisions: 3,
+      changed: 2,
+      outcomes: { abuse: 1, legitimate: 0 },
+      stopped: null,
+      rules: [{ rule: "no-tor", matches: 2, decides: 2, changes: 2, precision: { count: 1, of: 1 } }],
+    });
+    const since = (await ask("POST", "rulesets/replay", { text, since: "2026-01-01" })).document;
+    expect(since.decisions).toBe(4);
+    expect((await ask("POST", "rulesets/replay", { text: "[[rule]]" })).code).toBe("RULESET_INVALID");
+  });
+
+  test("stops in time, and says so", async () => {
+    let elapsed = 0;
+    const { ask, store } = await adminServer({ elapsed: () => (elapsed += 6_000) });
+    await store.decisions.add(Array.from({ length: 600 }, (_, n) => decisionRow(n, NOW - n)));
+    const { document } = await ask("POST", "rulesets/replay", { text });
+    expect([document.decisions, document.stopped]).toEqual([500, "time"]);
+    expect(document.to).toBe("2026-06-01T12:00:00.000Z"); // the newest first
+  });
+});

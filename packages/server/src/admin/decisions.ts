@@ -1,0 +1,249 @@
+// decisions.ts: stored decisions over the admin API: list, show, label, count, delete; and what a ruleset would have
+// changed.
+//
+// err  AdminProblem, StoreError
+// src  docs/stored-decisions.md
+
+import {
+  ACTIONS,
+  DEGRADED_DATA,
+  OUTCOMES,
+  REASON_CODES,
+  type Outcome as VisitorOutcome,
+} from "@inkling/contract";
+import { Replay } from "@inkling/engine/assess";
+import { z } from "zod";
+import { decisionJson, pastDecision } from "../decisions/record.ts";
+import { AdminProblem } from "../http/problems.ts";
+import { DAY_MS } from "../keys/day.ts";
+import { DECISION_PAGES, type Deletion } from "../store/decisions.ts";
+import {
+  type AdminContext,
+  type AdminHandlers,
+  count,
+  handler,
+  nextCursor,
+  pageQuery,
+  text,
+  time,
+} from "./handler.ts";
+import { parseDraft, rulesetText } from "./rulesets.ts";
+
+const action = z.enum(ACTIONS);
+const outcome = z.enum(OUTCOMES);
+const facts = z
+  .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.array(z.string())]))
+  .meta({ description: "What rules read, by name; facts that were not known are left out" });
+
+export const decisionAnswer = z
+  .strictObject({
+    id: text,
+    at: time,
+    event: text,
+    ref: z.string().nullable(),
+    action,
+    review: z.boolean(),
+    score: z.number(),
+    reasons: z.array(z.strictObject({ code: text, weight: z.number() })),
+    rule: text.nullable().meta({ description: "The rule that decided; null: the score did" }),
+    shadow: z.array(z.strictObject({ rule: text, action, review: z.literal(true).optional() })),
+    degraded: z.array(z.enum(DEGRADED_DATA)),
+    ruleset: count,
+    data_version: text.meta({ description: "The release of the data" }),
+    facts,
+    outcome: outcome.nullable(),
+    outcome_at: time.nullable(),
+  })
+  .meta({ id: "Decision" });
+
+const TIME = "must be a date such as 2026-06-01, or a time such as 2026-06-01T12:00:00Z";
+const moment = z
+  .union([z.iso.datetime({ offset: true }), z.iso.date()], TIME)
+  .transform((value) => Date.parse(value));
+const since = moment.optional().meta({ description: "Not older than this date (UTC) or time" });
+const until = moment.optional().meta({ description: "Older than this date (UTC) or time" });
+const oneOf = (values: readonly string[]) => `must be one of ${values.join(", ")}`;
+const word = (most: number) => z.string().min(1).max(most).optional();
+
+const filters = {
+  action: z.enum(ACTIONS, oneOf(ACTIONS)).optional().meta({ description: "Only this action" }),
+  event: word(64).meta({ description: "Only this event" }),
+  rule: word(64).meta({ description: "Only decisions of this rule" }),
+  reason: z
+    .enum(REASON_CODES as [string, ...string[]], oneOf(REASON_CODES))
+    .optional()
+    .meta({ description: "Only with this reason" }),
+  outcome: z
+    .enum([...OUTCOMES, "none"], oneOf([...OUTCOMES, "none"]))
+    .optional()
+    .meta({ description: "Only with this outcome; `none`: without any" }),
+  ref: word(128).meta({ description: "Only about this `ref`" }),
+  domain: word(255).meta({ description: "Only about email addresses of this domain" }),
+  since,
+  until,
+};
+
+const share = z
+  .strictObject({ count, of: count, share: z.number(), low: z.number(), high: z.number() })
+  .nullable()
+  .meta({ description: "With its 95 % interval (Wilson); null without outcomes" });
+const example = z.strictObject({
+  id: text,
+  at: time,
+  ref: z.string().nullable(),
+  event: z.string(),
+  before: action,
+  after: action,
+  rule_before: text.nullable(),
+  rule_after: text.nullable(),
+});
+const examples = z.array(example).max(10);
+
+export const replayAnswer = z.strictObject({
+  decisions: count,
+  changed: count,
+  from: time.nullable().meta({ description: "Time of the oldest decision that was replayed" }),
+  to: time.nullable().meta({ description: "Time of the newest" }),
+  outcomes: z.strictObject({ legitimate: count, abuse: count }),
+  actions: z.array(z.strictObject({ before: action, after: action, count, examples })),
+  rules: z.array(
+    z.strictObject({
+      rule: text,
+      mode: z.enum(["live", "shadow"]),
+      action,
+      matches: count,
+      decides: count.meta({ description: "0 of a rule in shadow" }),
+      changes: count.meta({
+        description: "Decisions with another action because of it; of a rule in shadow: if it decided",
+      }),
+      precision: share,
+      recall: share,
+      examples,
+    }),
+  ),
+  score: z.strictObject({ decides: count, changes: count }),
+  reasons: z.array(
+    z.strictObject({ reason: text, weight: z.number(), matches: count, precision: share, recall: share }),
+  ),
+  unknown_facts: z
+    .array(z.strictObject({ fact: text, decisions: count }))
+    .meta({ description: "Facts that rules read and that are not known of so many decisions" }),
+  stopped: z
+    .enum(["limit", "time"])
+    .nullable()
+    .meta({ description: "Why older decisions were left out; null: all since `since` were replayed" }),
+});
+
+/** Decisions of a replay over the admin API, and how long it may take. */
+const MAX_REPLAYED = 100_000;
+const MAX_REPLAY_MS = 10_000;
+const REPLAY_PAGE = 250;
+const DEFAULT_DAYS = 30;
+
+export const DECISION_HANDLERS = {
+  list_decisions: handler({
+    query: { ...pageQuery((cursor) => DECISION_PAGES.isCursor(cursor)), ...filters },
+    answer: z.strictObject({ decisions: z.array(decisionAnswer), ...nextCursor }),
+    run: async ({ store }, { query: { limit, cursor, ...filter } }) => {
+      const page = await store.decisions.list({ limit, cursor }, filter);
+      return { document: { decisions: page.items.map(decisionJson), next_cursor: page.next ?? null } };
+    },
+  }),
+  count_decisions: handler({
+    query: { event: filters.event, since, until },
+    answer: z.strictObject({
+      days: z.array(
+        z.strictObject({
+          day: text.meta({ description: "UTC" }),
+          action,
+          count,
+          legitimate: count,
+          abuse: count,
+        }),
+      ),
+    }),
+    run: async ({ store, now }, { query }) => {
+      const counts = await store.decisions.count({ since: now() - DEFAULT_DAYS * DAY_MS, ...given(query) });
+      const days = counts.map(({ day, ...row }) => ({
+        day: new Date(day).toISOString().slice(0, 10),
+        ...row,
+      }));
+      return { document: { days } };
+    },
+  }),
+  get_decision: handler({
+    answer: decisionAnswer,
+    run: async ({ store }, { id }) => {
+      const found = await store.decisions.find(id);
+      if (found === undefined) throw new AdminProblem("DECISION_NOT_FOUND");
+      return { document: decisionJson(found) };
+    },
+  }),
+  set_decision_outcome: handler({
+    body: { schema: z.strictObject({ outcome }).meta({ id: "DecisionOutcome" }) },
+    answer: decisionAnswer,
+    run: async ({ decisions, store }, { id, body }) => {
+      const result = await decisions.label(id, body.outcome as VisitorOutcome);
+      if (result === "away") throw new AdminProblem("DATABASE_AWAY");
+      const found = result === "labelled" ? await store.decisions.find(id) : undefined;
+      if (found === undefined) throw new AdminProblem("DECISION_NOT_FOUND");
+      return { document: decisionJson(found) };
+    },
+  }),
+  delete_decisions: handler({
+    query: {
+      ref: word(128).meta({ description: "All decisions about this `ref`" }),
+      before: moment.optional().meta({ description: "All decisions before this date (UTC) or time" }),
+    },
+    answer: z.strictObject({ deleted: count }),
+    run: async ({ decisions, store }, { query, by }) => {
+      const which = deletionOf(query);
+      if (which === undefined) throw new AdminProblem("QUERY_INVALID", "Send either `ref` or `before`.");
+      await decisions.flush(); // what waits may be meant, too
+      return { document: { deleted: await store.decisions.delete(which, by) } };
+    },
+  }),
+  replay_ruleset: handler({
+    body: {
+      schema: z.strictObject({ text: rulesetText, since: moment.optional() }).meta({ id: "ReplayedRuleset" }),
+    },
+    answer: replayAnswer,
+    run: async (context, { body }) => ({ document: await replay(context, body.text, body.since) }),
+  }),
+} satisfies AdminHandlers;
+
+/** Without what was not sent, which would replace a default. */
+const given = <T extends object>(query: T): Partial<T> =>
+  Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)) as Partial<T>;
+
+function deletionOf(query: {
+  readonly ref?: string | undefined;
+  readonly before?: number | undefined;
+}): Deletion | undefined {
+  const { ref, before } = query;
+  if (ref !== undefined && before === undefined) return { ref };
+  return ref === undefined && before !== undefined ? { before } : undefined;
+}
+
+/** Newest first, page by page: this process may be the one that answers requests. */
+async function replay(
+  { store, now, elapsed }: AdminContext,
+  draft: string,
+  after = now() - DEFAULT_DAYS * DAY_MS,
+) {
+  const replayed = new Replay(parseDraft(draft));
+  const end = elapsed() + MAX_REPLAY_MS;
+  let stopped: "limit" | "time" | null = null;
+  let cursor: string | undefined;
+  for (let read = 0; ; ) {
+    const page = await store.decisions.list({ limit: REPLAY_PAGE, cursor }, { since: after });
+    for (const row of page.items) replayed.add(pastDecision(row));
+    read += page.items.length;
+    cursor = page.next;
+    if (cursor === undefined) break;
+    stopped = read >= MAX_REPLAYED ? "limit" : elapsed() >= end ? "time" : null;
+    if (stopped !== null) break;
+    await Bun.sleep(0);
+  }
+  return { ...replayed.report, stopped };
+}

@@ -1,0 +1,58 @@
+// decided.ts: what one assessment saw and decided, and what of that is stored.
+
+import type { AssessmentAnswer } from "@inkling/contract";
+import {
+  type AssessmentInput,
+  FACT_INDEX,
+  type Facts,
+  namedFacts,
+  type Rule,
+  type Ruleset,
+} from "@inkling/engine/assess";
+import type { DecisionRow, RequestName } from "../decisions/record.ts";
+
+export interface Decided {
+  readonly input: AssessmentInput;
+  readonly facts: Facts;
+  readonly ruleset: Ruleset;
+  readonly answer: AssessmentAnswer;
+}
+
+/**
+ * @param now epoch ms
+ * @param name of a request with an `Idempotency-Key`
+ */
+export function decisionRow(
+  { input, facts, ruleset, answer }: Decided,
+  now: number,
+  name?: RequestName,
+): DecisionRow {
+  const domain = facts[FACT_INDEX["email.domain"]];
+  return {
+    id: answer.id,
+    created_at: now,
+    event: input.event,
+    ref: input.ref ?? null,
+    ruleset: answer.ruleset,
+    data_version: answer.data_version,
+    action: answer.action,
+    review: answer.review ? 1 : 0,
+    score: answer.score,
+    rule: answer.rule,
+    reasons: JSON.stringify(answer.reasons),
+    shadow: JSON.stringify(answer.shadow),
+    degraded: JSON.stringify(answer.degraded),
+    facts: JSON.stringify(namedFacts(storedFacts(facts, ruleset), ruleset)),
+    email_domain: typeof domain === "string" ? domain : null,
+    idempotency: name?.idempotency ?? null,
+    body_hash: name?.body_hash ?? null,
+  };
+}
+
+/** A user agent tells people apart, and a replay needs it only where rules read it. */
+function storedFacts(facts: Facts, { live, shadow }: Ruleset): Facts {
+  const index = FACT_INDEX.user_agent;
+  const reads = ({ condition }: Rule) => condition.reads.has(index);
+  if (facts[index] === undefined || live.some(reads) || shadow.some(reads)) return facts;
+  return facts.with(index, undefined);
+}

@@ -1,0 +1,184 @@
+// next-release.ts: which release answers after something happened to one. Pure: the clock and what the disk holds are
+// arguments.
+//
+// in   the state before, what happened
+// out  the state after, and what the log should say of it; the release to try next
+
+import type { ReleaseFiles } from "@inkling/release-store";
+import type { ReleaseEvent } from "./events.ts";
+
+/** Characters of a name that log and status show: `current` may hold anything. */
+const SHOWN_LENGTH = 80;
+
+export interface Refusal {
+  readonly name: string;
+  readonly reason: string;
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+interface Answering {
+  readonly files: ReleaseFiles;
+  /** Was every byte read since this process began? */
+  readonly isVerified: boolean;
+  /** Epoch ms. */
+  readonly since: number;
+}
+
+export interface ReleaseState {
+  /** The release that answers. */
+  readonly current?: Answering | undefined;
+  /** The release that `current` in the data folder names. */
+  readonly wanted?: string | undefined;
+  /** The last release that was found unsound while it answered, until it answers again. */
+  readonly left?: string | undefined;
+  /** Why the wanted release does not answer. */
+  readonly refusal?: Refusal | undefined;
+  /** A process that answered from this release died of it: only a verification clears the suspicion. */
+  readonly suspected?: string | undefined;
+}
+
+export interface Failure {
+  readonly name: string;
+  readonly reason: string;
+  /** The disk cannot read one of its files: the process that touches it dies. */
+  readonly isUnreadable: boolean;
+  /** Until the next attempt; undefined if only other files can make a difference. */
+  readonly retryMs: number | undefined;
+}
+
+export type Outcome =
+  | { readonly type: "wanted"; readonly name: string | undefined }
+  /** Nothing answers, and the marks of this release show that it was verified before. */
+  | { readonly type: "marked"; readonly files: ReleaseFiles }
+  | { readonly type: "verified"; readonly files: ReleaseFiles }
+  | ({ readonly type: "failed" } & Failure)
+  /** What answers is unsound. `instead`: the newest sound release before it. */
+  | {
+      readonly type: "unsound";
+      readonly reason: string;
+      readonly retryMs: number | undefined;
+      readonly instead: ReleaseFiles | undefined;
+    }
+  /** A file of what answers was replaced by another: what is mapped is the former one. */
+  | { readonly type: "replaced" }
+  /** A process died of reading what answers. */
+  | { readonly type: "suspected" };
+
+interface Step {
+  readonly state: ReleaseState;
+  readonly events: readonly ReleaseEvent[];
+}
+
+/** @param now epoch ms */
+export function nextRelease(state: ReleaseState, outcome: Outcome, now: number): Step {
+  switch (outcome.type) {
+    case "wanted":
+      return endRefusal({ state: { ...state, wanted: outcome.name }, events: [] });
+    case "marked":
+      return swap(state, { files: outcome.files, isVerified: false, since: now });
+    case "verified":
+      return endRefusal(verified(state, outcome.files, now));
+    case "failed":
+      return failed(state, outcome, now);
+    case "unsound": {
+      const { instead, reason, retryMs } = outcome;
+      const name = state.current?.files.name;
+      if (name === undefined) return { state, events: [] };
+      const next = instead && { files: instead, isVerified: false, since: now };
+      const swapped = swap({ ...state, left: name }, next);
+      const refused = refuse(swapped.state, { name, reason, retryMs }, now);
+      return { state: refused.state, events: [...swapped.events, ...refused.events] };
+    }
+    case "replaced":
+      return { state: { ...state, current: unverified(state) }, events: [] };
+    case "suspected":
+      return {
+        state: { ...state, current: unverified(state), suspected: state.current?.files.name },
+        events: [],
+      };
+  }
+}
+
+/** Is the release that failed the one that answers, and must it answer no more? */
+export function isUnsound({ current, suspected }: ReleaseState, failure: Failure): boolean {
+  const { name, isUnreadable, retryMs } = failure;
+  return current?.files.name === name && (retryMs === undefined || isUnreadable || suspected === name);
+}
+
+/**
+ * The wanted release; while nothing answers, those before it; what answers, until it is verified.
+ * @param older names of the releases before the wanted one, newest first
+ */
+export function nextToTry(
+  { wanted, current }: ReleaseState,
+  isDue: (name: string) => boolean,
+  older: () => readonly string[],
+): string | undefined {
+  const name = current?.files.name;
+  if (wanted !== undefined && wanted !== name && isDue(wanted)) return wanted;
+  if (name === undefined) return older().find(isDue);
+  return current?.isVerified !== true && isDue(name) ? name : undefined;
+}
+
+function verified(state: ReleaseState, files: ReleaseFiles, now: number): Step {
+  const { name } = files;
+  const { current, wanted } = state;
+  const cleared = state.suspected === name ? { ...state, suspected: undefined } : state;
+  if (current === undefined || current.files.name !== name) {
+    if (current !== undefined && wanted !== name) return { state: cleared, events: [] }; // another is wanted by now
+    return swap(cleared, { files, isVerified: true, since: now });
+  }
+  const next = { ...current, files, isVerified: true };
+  return { state: answering(cleared, next), events: [{ type: "verified", name }] };
+}
+
+function failed(state: ReleaseState, failure: Failure, now: number): Step {
+  const { name, reason, retryMs } = failure;
+  if (state.current?.files.name !== name || retryMs === undefined) return refuse(state, failure, now);
+  return { state, events: [{ type: "unverified", name, reason, retry_in_ms: retryMs }] };
+}
+
+function swap(state: ReleaseState, next: Answering | undefined): Step {
+  const name = next?.files.name;
+  const others = {
+    before: state.current?.files.name,
+    wanted: state.wanted === name ? undefined : state.wanted,
+  };
+  return {
+    state: answering(state, next),
+    events: [name === undefined ? { type: "none", ...others } : { type: "serving", name, ...others }],
+  };
+}
+
+/** A release that was left, and answers, is repaired. */
+function answering(state: ReleaseState, current: Answering | undefined): ReleaseState {
+  const left = state.left === current?.files.name ? undefined : state.left;
+  return { ...state, current, left };
+}
+
+function refuse(
+  state: ReleaseState,
+  { name, reason, retryMs }: Omit<Failure, "isUnreadable">,
+  now: number,
+): Step {
+  const shown = name.slice(0, SHOWN_LENGTH);
+  // Of several that are refused in a row, the first is the one that is wanted.
+  const isFirst = state.refusal === undefined || state.wanted === name;
+  const refusal = isFirst ? { name: shown, reason, at: now } : state.refusal;
+  const retry = retryMs !== undefined && { retry_in_ms: retryMs };
+  return { state: { ...state, refusal }, events: [{ type: "refused", name: shown, reason, ...retry }] };
+}
+
+/** What is wanted answers: a refusal of it, or of what was wanted before, is over. */
+function endRefusal({ state, events }: Step): Step {
+  const { refusal, current, wanted } = state;
+  if (refusal === undefined || current?.isVerified !== true || current.files.name !== wanted) {
+    return { state, events };
+  }
+  const over: ReleaseEvent = { type: "refusal-over", name: wanted, refused: refusal.name };
+  return { state: { ...state, refusal: undefined }, events: [...events, over] };
+}
+
+const unverified = ({ current }: ReleaseState): Answering | undefined =>
+  current && { ...current, isVerified: false };

@@ -1,0 +1,52 @@
+// start-decisions.ts: the recorder of decisions in the process that has the database, and what it logs.
+
+import { messageOf } from "@inkling/release-store";
+import { DecisionRecorder, type DecisionsState } from "../decisions/recorder.ts";
+import { StoreError } from "../store/error.ts";
+import type { Store } from "../store/store.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { Closers, ServerOptions } from "./options.ts";
+
+/** A decision that a worker has just handed over, or that another host is about to store, is there within this. */
+const LABEL_WAIT_MS = { worker: 300, host: 1_500 };
+
+export function startDecisions(
+  { decisionsDays: days, workers }: ServerOptions,
+  store: Store,
+  { log, closers }: { readonly log: Log; readonly closers: Closers },
+): DecisionRecorder {
+  const ownWait = workers > 1 ? LABEL_WAIT_MS.worker : 0;
+  const decisions = new DecisionRecorder({
+    store: store.decisions,
+    days,
+    labelWaitMs: store.tables.isShared ? LABEL_WAIT_MS.host : ownWait,
+    mayRetry: (error) => error instanceof StoreError && error.code !== "BROKEN",
+    onFlush: watchDecisions(log),
+    onExpiryFailed: (error) => log.error("decisions-not-expired", { reason: messageOf(error) }),
+  });
+  decisions.start();
+  closers.push(async () => {
+    const { lost } = await decisions.stop();
+    if (lost > 0) log.error("decisions-lost", { decisions: lost, why: decisions.state.lastError });
+  });
+  return decisions;
+}
+
+/** Logs when decisions can no longer be stored, when the first one is dropped, and when all are stored again. */
+function watchDecisions(log: Log): (state: DecisionsState) => void {
+  let isFailing = false;
+  let droppedBefore = 0;
+  let isDropping = false;
+  return ({ failuresInRow, lastError: reason, waiting, dropped }) => {
+    if (failuresInRow > 0 && !isFailing) log.error("decisions-not-stored", { reason, waiting });
+    isFailing = failuresInRow > 0;
+    if (!isDropping && dropped > droppedBefore) {
+      isDropping = true;
+      log.error("decisions-dropped", { waiting, reason: reason ?? "they come faster than they are stored" });
+    } else if (isDropping && waiting === 0) {
+      isDropping = false;
+      log.info("decisions-stored-again", { dropped: dropped - droppedBefore });
+      droppedBefore = dropped;
+    }
+  };
+}
