@@ -65,6 +65,7 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
       label: async (id, outcome) =>
         (await store.decisions.label(id, outcome)) === undefined ? "unknown" : "labelled",
     } satisfies AdminAppOptions["decisions"],
+    storesDecisions: () => true,
     rulesetCache: { current: NO_RULESET, refresh: async () => {} },
     status: {
       version: "0.0.0",

@@ -117,6 +117,18 @@ describe("two servers of a channel", () => {
     for (const server of servers) await until(async () => (await city(server)) === smallCity(2));
   });
 
+  test("the newest ruleset of the builder's database goes with the channel", async () => {
+    const rules = join(temp, "rules.toml");
+    writeFileSync(rules, "[weights]\nproxy = 0.5\n");
+    expect((await run("rules", "publish", rules, "--data-dir", builder)).code).toBe(0);
+    const found = await run("channel", "publish", "--data-dir", builder, "--json");
+    const { ruleset } = JSON.parse(found.out) as { ruleset: { number: number; sha256: string } };
+    expect(ruleset.number).toBe(1);
+    expect(readFileSync(join(store, `rulesets/${ruleset.sha256}.toml`), "utf8")).toBe(
+      readFileSync(rules, "utf8"),
+    );
+  });
+
   test("go on with what they have when the channel is forged, and report it", async () => {
     const good = join(temp, "good.json");
     copyFileSync(statement, good);

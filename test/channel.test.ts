@@ -48,6 +48,7 @@ import {
   Publisher,
   type PublisherOptions,
   PublishStopped,
+  readChannelRuleset,
   readPrivateKey,
   rolloutSlot,
   type S3Environment,
@@ -346,6 +347,22 @@ describe.each(Object.keys(PLACES))("%s", (kind) => {
     expect(await group.publisher().read()).toMatchObject({ percent: 100 });
     const lock = await openStore(group.base, group.env)!.size("publishing.json", signal);
     expect([lock, group.warnings]).toEqual([undefined, []]);
+  });
+
+  test("carries the newest ruleset to those who want it, and keeps it while the database is away", async () => {
+    const texts = ["[weights]\nproxy = 0.5\n", "# Umlaute: äöü\n"];
+    const [server, app] = [group.server(), group.server({ takesRuleset: true })];
+    const publish = async (number: number, ruleset: { number: number; text: string } | undefined) => {
+      const publisher = group.publisher({ ruleset: async () => ruleset });
+      const statement = await publisher.publish(group.builder, group.build(21), 100);
+      expect(statement.ruleset?.number).toBe(number);
+      await Promise.all([server.follow(), app.follow()]);
+      return readChannelRuleset(app.dataDir);
+    };
+    expect(await publish(7, { number: 7, text: texts[0]! })).toEqual({ number: 7, text: texts[0]! });
+    expect(await publish(8, { number: 8, text: texts[1]! })).toEqual({ number: 8, text: texts[1]! });
+    expect(await publish(8, undefined)).toEqual({ number: 8, text: texts[1]! });
+    expect(readChannelRuleset(server.dataDir)).toBeUndefined();
   });
 
   test("a segment that two releases share is neither sent nor fetched again", async () => {
@@ -893,6 +910,30 @@ describe("a server refuses, and goes on with what it has", () => {
       expect(releaseNames(server.dataDir)).toHaveLength(3);
       findFiles(server.dataDir, first);
     });
+  });
+
+  test("a ruleset that is missing or another, and nobody else is held up by it", async () => {
+    const group = new Group();
+    const [app, server] = [group.server({ takesRuleset: true }), group.server()];
+    const publish = (number: number, text: string) =>
+      group
+        .publisher({ ruleset: async () => ({ number, text }) })
+        .publish(group.builder, group.build(number), 100);
+    const { ruleset } = await publish(1, "# one\n");
+    await app.follow();
+    const path = join(group.base, `rulesets/${ruleset!.sha256}.toml`);
+    const second = await publish(2, "# two\n");
+    const other = path.replace(ruleset!.sha256, second.ruleset!.sha256);
+    writeFileSync(other, "# tow\n");
+    expect(await app.fault()).toMatchObject({ fault: "wrong-object" });
+    rmSync(other);
+    expect(await app.fault()).toMatchObject({ fault: "missing-object" });
+    expect(readChannelRuleset(app.dataDir)).toEqual({ number: 1, text: "# one\n" });
+    await server.follow();
+    expect(server.release).toBe(second.release.name);
+    await publish(2, "# two\n"); // sends it again
+    await app.follow();
+    expect(readChannelRuleset(app.dataDir)).toEqual({ number: 2, text: "# two\n" });
   });
 
   test("a segment that is missing, another, shorter or longer", async () => {

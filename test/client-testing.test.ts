@@ -56,10 +56,10 @@ const EMAILS = [
 ];
 
 /** An answer with the version of its data, or the members of an error. */
-async function outcome(work: Promise<{ readonly data: unknown } | undefined>): Promise<unknown> {
+async function outcome(work: Promise<object | undefined>): Promise<unknown> {
   try {
     const answer = await work;
-    return { answer: answer ?? null, data: answer?.data };
+    return { answer: answer ?? null, data: answer && "data" in answer ? answer.data : undefined };
   } catch (error) {
     if (!(error instanceof InklingError)) throw error;
     const { code, answerStatus, message, hint, retryAfterSeconds } = error;
@@ -103,6 +103,27 @@ describe.each([true, false])("evidence: %p", (evidence) => {
     expect(expected).toHaveLength(values.length);
     expect(await outcomes(fake)).toEqual(expected);
   });
+});
+
+test("decisions, of each address with each kind of email address", async () => {
+  const emails = EMAILS.filter((email) => !email.startsWith("@") && email !== "");
+  const visitors = [
+    ...ADDRESSES.map((ip) => ({ ip })),
+    ...emails.map((email) => ({ email })),
+    ...ADDRESSES.flatMap((ip, i) => ({ ip, email: emails[i % emails.length]! })),
+    ...ADDRESSES.map((ip) => ({ ip, email: "jane@mistyped.example", expected_country: "DE" })),
+  ];
+  const outcomes = (client: Inkling) =>
+    Promise.all(
+      visitors.map(async (visitor) => {
+        const input = { event: "sign_up", user_agent: "Mozilla/5.0", ...visitor };
+        return [visitor, await outcome(client.assess(input, { evidence: true }))];
+      }),
+    );
+  expect(await outcomes(fake)).toEqual(await outcomes(real));
+  const facts = (client: Inkling) =>
+    client.assess({ event: "sign_up", ip: "192.0.2.6", email: "jane@example.com" }, { facts: true });
+  expect(await facts(fake)).toEqual(await facts(real));
 });
 
 test("what the server refuses as a whole", async () => {

@@ -109,6 +109,17 @@ const SCENARIOS = {
     print({ ...counts, afterwards });
   },
 
+  /** A decision about each visitor on standard input; reports each refused ruleset. */
+  async decides({ options }) {
+    const local = await createLocal({ ...options, onError: ({ message }) => print({ refused: message }) });
+    print({ ready: true });
+    for await (const line of createInterface({ input: process.stdin })) {
+      const { visitor, options } = JSON.parse(line);
+      print(await local.assess(visitor, options).catch(failure));
+    }
+    await local.close();
+  },
+
   /** Fails itself whenever a release is taken. */
   async throws({ options }) {
     process.on("uncaughtException", (error) => print({ uncaught: error.message }));

@@ -150,7 +150,7 @@ function recorded(server: "serve" | "up"): { request: LocalRequest; status: numb
 test.concurrent("has types, which the README's examples use", async () => {
   const readme = readFileSync(resolve(import.meta.dir, "../packages/local/README.md"), "utf8");
   const blocks = [...readme.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, text]) => text!);
-  expect(blocks.length).toBe(3);
+  expect(blocks.length).toBe(4);
   blocks.forEach((text, i) => {
     writeFileSync(join(project, `readme-${i}.ts`), text);
   });
@@ -297,6 +297,102 @@ describe.each(RUNTIMES)("on %s", (_, runtime) => {
     } finally {
       await server.stop(true);
     }
+  });
+
+  test.concurrent("decides by the channel's ruleset, and by the last good one when a newer one is none", async () => {
+    const built = temporaryFolder();
+    const channel = temporaryFolder();
+    const { privatePem, publicKey } = makeKeyPair();
+    let ruleset: { number: number; text: string } | undefined;
+    const publisher = new Publisher({
+      store: openStore(channel, {})!,
+      channel: "stable",
+      privateKey: readPrivateKey(privatePem),
+      now: Date.now,
+      signal: new AbortController().signal,
+      settleMs: 0,
+      ruleset: async () => ruleset,
+    });
+    smallRelease(built, 1);
+    const publish = (number: number, text: string) => {
+      ruleset = { number, text };
+      return publisher.publish(built, requireCurrentName(built), 100);
+    };
+    await publisher.publish(built, requireCurrentName(built), 100);
+    const options = { data: temporaryFolder(), channel, channelKey: publicKey };
+    const app = new Application(runtime, "decides", { options });
+    await app.line(({ ready }) => ready === true);
+    const visitor = { event: "sign_up", ip: IP, email: "jane@gmail.com" };
+    const decide = async (from: Application, includes = {}) => {
+      from.child.stdin.write(`${JSON.stringify({ visitor, options: includes })}\n`);
+      return from.line(({ action, code }) => action !== undefined || code !== undefined);
+    };
+    const untilRuleset = async (number: number) => {
+      for (const end = performance.now() + LONGEST_WAIT_MS; performance.now() < end; await Bun.sleep(100)) {
+        const decision = await decide(app);
+        if (decision.ruleset === number) return decision;
+      }
+      throw new Error(`ruleset ${number} did not arrive`);
+    };
+    expect(await decide(app)).toMatchObject({ ruleset: 0, rule: null, shadow: [] });
+    const [rule, mode] = [
+      '[[rule]]\nname = "small"\nwhen = \'email.domain == "gmail.com"\'\nthen = "deny"\n',
+      "mode",
+    ];
+    await publish(7, `${rule}${mode} = "shadow"\n`);
+    const shadowed = await untilRuleset(7);
+    expect(shadowed).toMatchObject({ rule: null, shadow: [{ rule: "small", action: "deny" }] });
+    expect(shadowed.id).toMatch(/^asm_[0-9A-Za-z]{16}$/);
+    await publish(8, `${rule}${mode} = "live"\n`);
+    expect(await untilRuleset(8)).toMatchObject({ action: "deny", rule: "small", shadow: [] });
+    const explained = await decide(app, { evidence: true, facts: true });
+    expect(explained).toMatchObject({
+      ip: { reputation: { evidence: expect.any(Array) } },
+      email: { valid: true },
+      facts: { event: "sign_up", "email.domain": "gmail.com" },
+    });
+
+    await publish(9, "when = this version has no such thing");
+    const { refused } = await app.line((line) => "refused" in line);
+    expect(refused).toContain("ruleset 9 of the channel cannot be evaluated here");
+    expect(await decide(app)).toMatchObject({ action: "deny", ruleset: 8 });
+    await app.end();
+
+    const again = new Application(runtime, "decides", { options });
+    await again.line((line) => "refused" in line);
+    expect(await decide(again)).toMatchObject({ action: "deny", ruleset: 8 });
+    await again.end();
+    const own = new Application(runtime, "decides", {
+      options: { ...options, ruleset: 'on_missing = "deny"' },
+    });
+    expect(await decide(own)).toMatchObject({ ruleset: 1, rule: null });
+    await own.end();
+  });
+
+  test.concurrent("names what is wrong with a visitor or with a ruleset", async () => {
+    const data = temporaryFolder();
+    smallRelease(data, 1);
+    const app = new Application(runtime, "decides", { options: { data } });
+    for (const [visitor, code, message] of [
+      [{ ip: IP }, "BODY_INVALID", /event: is required/],
+      [{ event: "login", ip: "81.2" }, "IP_ADDRESS_INVALID", /Not an IP address/],
+      [{ event: "login", ip: "10.0.0.1" }, "IP_ADDRESS_RESERVED", /private address/],
+    ] as const) {
+      app.child.stdin.write(`${JSON.stringify({ visitor })}\n`);
+      const found = await app.line((line) => "code" in line);
+      expect(found.code).toBe(code);
+      expect(found.message).toMatch(message);
+    }
+    await app.end();
+    const fails = new Application(runtime, "fails", {
+      all: [
+        { data, ruleset: "[[rule]]" },
+        { data, ruleset: 7 },
+      ],
+    });
+    const [wrong, number] = (await fails.end()) as unknown as { message: string }[];
+    expect(wrong?.message).toMatch(/^@inkling\/local: ruleset is none: line 1/);
+    expect(number?.message).toMatch(/must be the text of a ruleset/);
   });
 
   test.concurrent("names what is wrong with its options or its folder", async () => {

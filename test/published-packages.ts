@@ -32,7 +32,7 @@ export async function run(command: readonly string[], cwd: string): Promise<stri
 export async function archiveOf(name: Published): Promise<string> {
   if (name === "local") await archiveOf("client"); // both build its files
   const inputs = PUBLISHED[name].flatMap((from) =>
-    ["src", "data", "bin", "package.json", "tsconfig.json", "README.md"].map((path) =>
+    ["src", "data", "bin", "package.json", "tsconfig.json", "README.md", "NOTICE"].map((path) =>
       join(ROOT, "packages", from, path),
     ),
   );
@@ -78,7 +78,8 @@ export async function installClient(project: string): Promise<readonly string[]>
 export async function installLocal(project: string): Promise<void> {
   await installClient(project);
   await install("local", project);
-  link(["aws4fetch", "punycode", "tldts", "tldts-core", "zod"], project);
+  const others = ["@marcbachmann/cel-js", "aws4fetch", "punycode", "smol-toml", "tldts", "tldts-core", "zod"];
+  link(others, project);
 }
 
 /** Packs @inkling/cli and puts it into `project`. @returns the command */

@@ -25,7 +25,9 @@ withPrograms("its own tests pass", ["python3"], true, async () => {
 withPrograms("the README's examples run", ["python3"], true, async () => {
   const { server, origin, keys } = await startSmallServer();
   try {
-    const [signup, lookups] = [...README.matchAll(/^```python\n([\s\S]*?)^```$/gm)].map(([, code]) => code!);
+    const [signup, lookups, decisions] = [...README.matchAll(/^```python\n([\s\S]*?)^```$/gm)].map(
+      ([, code]) => code!,
+    );
     const folder = temporaryFolder();
     const environment = [`SERVER=${origin}`, `KEY=${keys.test}`, `PYTHONPATH=${PYTHON}`];
     const python = (...args: string[]) => run(["env", ...environment, "python3", "-B", ...args], folder);
@@ -49,6 +51,16 @@ withPrograms("the README's examples run", ["python3"], true, async () => {
     writeFileSync(join(folder, "visitors.txt"), "192.0.2.4\nnonsense\n10.0.0.1\n192.0.2.7\n");
     const printed = (await python("lookups.py")).trim().split("\n");
     expect(printed).toEqual(expect.arrayContaining(["IP_ADDRESS_INVALID", "IP_ADDRESS_RESERVED"]));
+    const calls = ["192.0.2.1", "192.0.2.6", "203.0.113.16"].map(
+      (ip) =>
+        `print(sign_up({"REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_FOR": "${ip}"}, {"email": "a@example.com"}))`,
+    );
+    const decided = decisions!
+      .replace("http://127.0.0.1:8080", origin)
+      .replace("ink_live_…", keys.test)
+      .replace(', on_unavailable="allow"', ', on_unavailable="allow", retries=0');
+    writeFileSync(join(folder, "decisions.py"), [decided, ...calls].join("\n"));
+    expect(await python("decisions.py")).toBe("welcome\nconfirm\nconfirm\n");
     expect(printed.some((line) => line.startsWith("192.0.2."))).toBe(true);
   } finally {
     await server.stop();

@@ -3,7 +3,14 @@
 // in   the OpenAPI document, and the contract's rows of problems and of what data an answer needs
 // out  one class for each object of an answer; a member that may be omitted is Optional
 
-import { CLIENT_PROBLEMS, DATA_OF, PROBLEM_CODES, PROBLEMS } from "@inkling/contract";
+import {
+  ACTIONS,
+  ASSESSMENT_INPUT,
+  CLIENT_PROBLEMS,
+  DATA_OF,
+  PROBLEM_CODES,
+  PROBLEMS,
+} from "@inkling/contract";
 import { openApiJson } from "../../packages/server/src/openapi/public.ts";
 import type { GeneratedFile } from "./generated.ts";
 
@@ -19,6 +26,7 @@ interface Schema {
 }
 
 const ANSWERS = { geolocate: "Geolocation", reputation: "Reputation", email: "EmailVerdict" } as const;
+const DECISION = "Assessment";
 interface ClientProblem {
   readonly hint: string;
   readonly pythonHint?: string;
@@ -77,9 +85,11 @@ class Classes {
       if (read === "value") return `            ${member}=${value},`;
       return `            ${member}=${isThere ? kind.read(value) : `_if_there(${value}, lambda value: ${read})`},`;
     });
-    const own = [
+    const json = [
       "    # As the server sent it.",
       "    json: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)",
+    ];
+    const data = [
       "    # How complete the data behind it is.",
       "    data: DataState = field(default=DataState(), compare=False, repr=False)",
     ];
@@ -88,13 +98,15 @@ class Classes {
       `class ${name}:`,
       ...(description === undefined ? [] : [`    """${description}"""`, ""]),
       ...fields,
-      ...(isAnswer ? own : []),
+      ...(isAnswer || name === DECISION ? json : []),
+      ...(isAnswer ? data : []),
       "",
       "    @classmethod",
-      `    def read(cls, it: Any${isAnswer ? ", data: DataState" : ""}) -> "${name}":`,
+      `    def read(cls, it: Any${isAnswer ? ", data: DataState = DataState()" : ""}) -> "${name}":`,
       "        return cls(",
       ...reads,
-      ...(isAnswer ? ["            json=it,", "            data=data,"] : []),
+      ...(isAnswer || name === DECISION ? ["            json=it,"] : []),
+      ...(isAnswer ? ["            data=data,"] : []),
       "        )",
     ].join("\n");
     if (this.texts.has(name)) throw new Error(`two classes would be ${name}`);
@@ -119,6 +131,8 @@ class Classes {
         kind.read("item") === "item" ? `tuple(${value})` : `tuple(${kind.read("item")} for item in ${value})`;
       return { type: `Tuple[${kind.type}, ...]`, read };
     }
+    if (type === "object" && Object.keys(schema.properties ?? {}).length === 0)
+      return { type: "Mapping[str, Any]", read: (value) => value };
     if (type === "object") {
       const name = className(member);
       this.add(name, schema);
@@ -138,10 +152,13 @@ function moduleText(): string {
   const schemas: Readonly<Record<string, Schema>> = JSON.parse(openApiJson("")).components.schemas;
   const classes = new Classes(schemas);
   for (const name of Object.values(ANSWERS)) classes.add(name, schemas[name]!);
+  classes.add(DECISION, schemas[DECISION]!);
   const clientProblems = Object.entries<ClientProblem>(CLIENT_PROBLEMS).filter(
     ([, row]) => row.isPython !== false,
   );
-  const members = Object.values(ANSWERS).flatMap((name) => Object.keys(schemas[name]?.properties ?? {}));
+  const members = [...Object.values(ANSWERS), DECISION].flatMap((name) =>
+    Object.keys(schemas[name]?.properties ?? {}),
+  );
   const hints = [...Object.entries<ClientProblem>(PROBLEMS), ...clientProblems].map(
     ([code, { hint, pythonHint = hint }]) => `    ${JSON.stringify(code)}: ${JSON.stringify(pythonHint)},`,
   );
@@ -176,6 +193,9 @@ function moduleText(): string {
     "DATA_OF: Dict[str, Tuple[str, ...]] = {",
     ...Object.entries(DATA_OF).map(([lookup, names]) => `    "${lookup}": (${quoted(names)},),`),
     "}",
+    `ACTIONS: Tuple[str, ...] = (${quoted(ACTIONS)})`,
+    "# What a visitor is described by.",
+    `VISITOR_MEMBERS: Tuple[str, ...] = (${quoted(Object.keys(ASSESSMENT_INPUT.members))})`,
     "# Of any answer.",
     `MEMBERS = frozenset((${quoted([...new Set([...members, "json", "data"])].sort())}))`,
     "",

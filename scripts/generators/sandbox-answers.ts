@@ -1,10 +1,14 @@
-// sandbox-answers.ts: generates packages/client/src/testing/sandbox-answers.ts from the server's sandbox.
+// sandbox-answers.ts: generates the tables of the SDKs' fakes from the server's sandbox: those of
+// packages/client/src/testing/sandbox-answers.ts, and the decisions of packages/python/inkling/_sandbox.py.
 //
 // in   packages/server/src/lookup: the tables, and the functions that answer from them
 // out  each row's answer with its evidence, or its code; the problem documents; special-use networks
 
 import {
+  DEFAULT_THRESHOLDS,
   PROBLEM_CODES,
+  REASON_CODES,
+  REASON_ROWS,
   SANDBOX_ADDRESSES,
   SANDBOX_CHECKS,
   SANDBOX_DOMAINS,
@@ -27,7 +31,9 @@ import {
   problem,
   problemBody,
 } from "../../packages/server/src/http/problems.ts";
+import { WANTS } from "../../packages/server/src/lookup/pipeline.ts";
 import { SANDBOX_VERSION, sandboxAddress, sandboxEmail } from "../../packages/server/src/lookup/sandbox.ts";
+import { assessInSandbox } from "../../packages/server/src/openapi/examples.ts";
 import type { GeneratedFile } from "./generated.ts";
 
 /** Everything that an answer can have. */
@@ -46,6 +52,55 @@ const found = (outcome: Uint8Array | Problem): unknown =>
 
 const addresses = [...SANDBOX_ADDRESSES, ...SANDBOX_PROBLEMS].flatMap(({ v4, v6 }) => [v4, v6]);
 const domains = [...SANDBOX_DOMAINS, ...SANDBOX_CHECKS, ...SANDBOX_PROBLEMS].map(({ domain }) => domain);
+
+/** What the address or the email address alone contributes to a decision, or its code. */
+function share(visitor: { readonly ip: string } | { readonly email: string }) {
+  const decided = assessInSandbox(visitor, WANTS.facts);
+  if ("code" in decided) return decided.code as string;
+  const { event: _, ...facts } = decided.answer.facts as Readonly<Record<string, unknown>>;
+  return { reasons: decided.answer.reasons.map(({ code }) => code), facts };
+}
+
+const WEIGHTS = Object.fromEntries(
+  REASON_CODES.filter((code) => REASON_ROWS[code].weight > 0).map((code) => [code, REASON_ROWS[code].weight]),
+);
+
+/** The reasons of addresses and of domains, without facts. */
+function pythonText(): string {
+  const rows = [
+    ...addresses.map((text) => [text, share({ ip: text })] as const),
+    ...domains.map((domain) => [domain, share({ email: `jane@${domain}` })] as const),
+  ].map(([value, found]) => {
+    const reasons = typeof found === "string" ? JSON.stringify(found) : pythonTuple(found.reasons);
+    return `    ${JSON.stringify(value)}: ${reasons},`;
+  });
+  const problems = PROBLEM_CODES.map((code) => {
+    const { status, title, detail } = problemRow(SANDBOX_PROBLEMS.find((row) => row.code === code)!);
+    return `    ${JSON.stringify(code)}: (${status}, ${JSON.stringify(title)}, ${JSON.stringify(detail.replace(LOOKUP, "assess"))}),`;
+  });
+  return `# Written by \`npm run generate\` from the server's sandbox. Do not edit.
+from __future__ import annotations
+
+from typing import Dict, Tuple, Union
+
+VERSION = ${JSON.stringify(SANDBOX_VERSION)}
+# What an address or a domain contributes to a decision: reasons, or a code.
+ASSESSED: Dict[str, Union[Tuple[str, ...], str]] = {
+${rows.join("\n")}
+}
+# In the order in which answers have them.
+WEIGHTS: Dict[str, float] = ${JSON.stringify(WEIGHTS).replaceAll(":", ": ").replaceAll(",", ", ")}
+THRESHOLDS: Tuple[Tuple[str, float], ...] = (${ACTIONS_BY_STRICTNESS.map((action) => `("${action}", ${DEFAULT_THRESHOLDS[action]})`).join(", ")})
+# Status, title and detail of each code.
+PROBLEMS: Dict[str, Tuple[int, str, str]] = {
+${problems.join("\n")}
+}
+`;
+}
+
+const ACTIONS_BY_STRICTNESS = ["deny", "challenge"] as const;
+const pythonTuple = (texts: readonly string[]) =>
+  texts.length === 0 ? "()" : `(${texts.map((text) => `${JSON.stringify(text)},`).join(" ")})`;
 
 /** In the place of the lookup's name, where a detail names it. */
 const LOOKUP = "{lookup}";
@@ -73,6 +128,7 @@ const networkText = ({ address, bits }: Prefix) => `${formatIp(address)}/${bits}
 
 export const sandboxAnswers = (): GeneratedFile[] => [
   { path: "packages/client/src/testing/sandbox-answers.ts", content: fileText() },
+  { path: "packages/python/inkling/_sandbox.py", content: pythonText() },
 ];
 
 function answers(): object {
@@ -87,6 +143,12 @@ function answers(): object {
     checkedEmail: Object.fromEntries(
       SANDBOX_CHECKS.map(({ domain }) => [domain, found(sandboxEmail(`jane@${domain}`, true, true))]),
     ),
+    assessedAddresses: Object.fromEntries(addresses.map((text) => [text, share({ ip: text })])),
+    assessedDomains: Object.fromEntries(
+      domains.map((domain) => [domain, share({ email: `jane@${domain}` })]),
+    ),
+    weights: WEIGHTS,
+    thresholds: DEFAULT_THRESHOLDS,
     problems: Object.fromEntries(
       PROBLEM_CODES.map((code) => [code, problemRow(SANDBOX_PROBLEMS.find((row) => row.code === code)!)]),
     ),

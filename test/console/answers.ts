@@ -249,3 +249,112 @@ export const TOR_EXIT = {
     },
   ],
 };
+
+/** A month of decisions by day and action. */
+export const DECISION_COUNTS = {
+  stores_decisions: true,
+  days: Array.from({ length: 30 }, (_, i) => {
+    const day = new Date(Date.now() - i * 86_400_000).toISOString().slice(0, 10);
+    const n = Math.round(4_000 + 3_000 * Math.sin(i / 4));
+    const row = { day, legitimate: 1, abuse: 2 };
+    return [
+      { ...row, action: "allow", count: n },
+      { ...row, action: "challenge", count: n >> 3 },
+      { ...row, action: "deny", count: n >> 4 },
+    ];
+  }).flat(),
+};
+
+const decision = (i: number, over: object = {}) => ({
+  id: `asm_${String(i).padStart(16, "0")}`,
+  at: new Date(Date.now() - i * 1_000_000).toISOString(),
+  event: "sign_up",
+  ref: `user-${i}`,
+  action: "allow",
+  review: false,
+  score: 0,
+  reasons: [] as { code: string; weight: number }[],
+  rule: null as string | null,
+  shadow: [] as object[],
+  degraded: [] as string[],
+  ruleset: 7,
+  data_version: "3c05d22e1399",
+  facts: {
+    event: "sign_up",
+    "ip.network": "203.0.113.0/24",
+    "ip.country": "DE",
+    "email.domain": "example.com",
+  },
+  outcome: null as string | null,
+  outcome_at: null as string | null,
+  ...over,
+});
+
+/** A decision of each kind, with long names. */
+export const DECISIONS = {
+  decisions: [
+    decision(1, {
+      action: "challenge",
+      review: true,
+      score: 0.62,
+      rule: "card-from-elsewhere-and-a-data-centre",
+      ref: `account-${"0123456789".repeat(11)}`,
+      reasons: [
+        { code: "proxy", weight: 0.35 },
+        { code: "hosting_network", weight: 0.25 },
+        { code: "role_account", weight: 0.2 },
+        { code: "a_reason_of_a_newer_version", weight: 0.1 },
+        { code: "country_mismatch", weight: 0.25 },
+      ],
+      shadow: [{ rule: "no-hosting-sign-ups", action: "deny", review: true }],
+      degraded: ["is_abuser", "geolocation"],
+      outcome: "abuse",
+      outcome_at: fetched_at,
+    }),
+    decision(2, { event: "login", outcome: "legitimate", outcome_at: fetched_at }),
+    decision(3, { action: "deny", score: 0.9, reasons: [{ code: "disposable", weight: 0.9 }], ref: null }),
+    decision(4, { facts: { event: "login", "ip.network": "2001:db8:1234::/48" } }),
+  ],
+  next_cursor: "1-asm_0000000000000004",
+};
+
+const share = (n: number, of: number) => ({ count: n, of, share: n / of, low: 0.41, high: 0.87 });
+const examples = [1, 2, 3].map((i) => ({
+  id: `asm_${String(i).padStart(16, "0")}`,
+  at: fetched_at,
+  ref: i === 1 ? null : `user-${i}`,
+  event: "sign_up",
+  before: "allow",
+  after: "deny",
+  rule_before: null,
+  rule_after: "no-hosting-sign-ups",
+}));
+
+/** A replay with every notice. */
+export const REPLAY = {
+  decisions: 100_000,
+  changed: 1_234,
+  from: fetched_at,
+  to: fetched_at,
+  outcomes: { legitimate: 40, abuse: 12 },
+  actions: [
+    { before: "allow", after: "allow", count: 98_766, examples: [] },
+    { before: "allow", after: "deny", count: 1_200, examples },
+    { before: "challenge", after: "allow", count: 34, examples: [] },
+  ],
+  rules: ["no-hosting-sign-ups", "card-from-elsewhere-and-a-data-centre"].map((rule, i) => ({
+    rule,
+    mode: i === 0 ? "live" : "shadow",
+    action: "deny",
+    matches: 1_300,
+    decides: i === 0 ? 1_300 : 0,
+    changes: 1_200,
+    precision: i === 0 ? share(9, 12) : null,
+    recall: share(9, 12),
+    examples,
+  })),
+  score: { decides: 98_700, changes: 34 },
+  reasons: [{ reason: "proxy", weight: 0.35, matches: 4_200, precision: share(9, 12), recall: share(9, 12) }],
+  unknown_facts: [{ fact: "facts.plan", decisions: 1_400 }],
+  stopped: "limit",
+};

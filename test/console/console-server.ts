@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { dataActions, Updates } from "../../packages/cli/src/runtime/keep-fresh.ts";
 import { openConsole } from "../../packages/console/src/files.ts";
-import { startServer } from "../../packages/server/src/server.ts";
+import { type ServerOptions, startServer } from "../../packages/server/src/server.ts";
 import { openStore } from "../../packages/server/src/store/store.ts";
 import { DESK, faultsOf, openPage, PHONE, picture } from "../browser.ts";
 import { testServerOptions } from "../server-options.ts";
@@ -17,17 +17,23 @@ export interface ConsoleServer {
   readonly api: string;
   readonly token: string;
   readonly paths: readonly string[];
+  /** As SIGHUP does. */
+  reload(changed: Partial<ServerOptions>): Promise<unknown>;
   stop(): Promise<unknown>;
 }
 
-export async function startConsole(dataDir: string): Promise<ConsoleServer> {
+export async function startConsole(
+  dataDir: string,
+  options: Partial<ServerOptions> = {},
+): Promise<ConsoleServer> {
   const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
   const store = await openStore(databaseUrl);
   const token = (await store.adminToken.create({ actor: "test", way: "cli" }))!; // a new database has no token
   await store.close();
   const files = await openConsole();
+  const settings = { ...testServerOptions(dataDir), ...options };
   const server = await startServer({
-    ...testServerOptions(dataDir),
+    ...settings,
     actions: async () => dataActions(new Updates(), { current: { feed: [], dataDir } }),
     console: async (request, path) => files.serve(request, path),
   });
@@ -36,6 +42,7 @@ export async function startConsole(dataDir: string): Promise<ConsoleServer> {
     api: `http://127.0.0.1:${server.port}`,
     token,
     paths: files.paths,
+    reload: (changed) => server.reload({ ...settings, ...changed }),
     stop: () => server.stop(),
   };
 }
@@ -72,7 +79,7 @@ export class ConsoleBrowser {
   async go(page: Page, hash: string): Promise<void> {
     await page.goto(`${this.server.origin}/#/${hash}`);
     await page.locator("main h1").waitFor();
-    await page.locator("main .loading").waitFor({ state: "detached" });
+    await page.locator("main .loading").first().waitFor({ state: "detached" });
   }
 }
 

@@ -10,11 +10,14 @@ import { fetch } from "../checked-fetch.ts";
 import { smallDomain, smallRelease, temporaryFolder } from "../release.ts";
 import {
   ALL_FEEDS,
+  DECISION_COUNTS,
+  DECISIONS,
   HOSTS,
   HOUR,
   LARGE_NUMBERS,
   MONTH,
   NO_TRAFFIC,
+  REPLAY,
   TOR_EXIT,
   TROUBLE,
   TROUBLED_FEEDS,
@@ -110,6 +113,52 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await look("override-dialog");
     await click("Cancel");
     await page.unroute("**/admin/v1/lookup");
+  });
+
+  test("assess", async () => {
+    await go("assess");
+    await page.getByLabel("Event").waitFor();
+    await look("assess");
+    await go(`assess?ip=81.2.69.142&email=info@${smallDomain(3)}&expected_country=FR`);
+    await page.getByText("Evidence about the email address").waitFor();
+    await look("assessed");
+  });
+
+  test("rules", async () => {
+    await go("rules");
+    const area = page.getByLabel("Ruleset", { exact: true });
+    await page.getByText("2 of 2 examples pass").waitFor();
+    await look("rules");
+    if (device === "desk") await click("Publish");
+    await page.getByRole("table", { name: "History" }).waitFor();
+    await area.fill((await area.inputValue()).replace('mode = "shadow"', 'mode = "live"'));
+    await page.getByText("1 of 2 examples pass").waitFor();
+    await click("Show changes of ruleset 1");
+    await page.getByRole("region", { name: "Changes of ruleset 1" }).waitFor();
+    await look("rules-changed");
+    await area.fill(`${(await area.inputValue()).replaceAll("ip.kind ==", "ip.knd ==")}[[rule]]`);
+    await page.getByText(/\d mistakes?$/).waitFor();
+    await look("rules-mistakes");
+    await answer(page, "rulesets/replay", REPLAY);
+    await click("Replay the draft");
+    await page.getByText("1,234 of 100,000 decisions would change").waitFor();
+    for (const examples of await page.locator("details > summary", { hasText: "3" }).all())
+      await examples.click();
+    await look("rules-replayed");
+    await page.unrouteAll();
+  });
+
+  test("decisions", async () => {
+    await answer(page, "decisions/counts", DECISION_COUNTS);
+    await answer(page, "decisions?**", DECISIONS);
+    await answer(page, "decisions/asm_*", DECISIONS.decisions[0]);
+    await go("decisions");
+    await page.getByRole("table", { name: "Decisions" }).waitFor();
+    await look("decisions");
+    await page.locator("tbody a").first().click();
+    await page.getByRole("heading", { name: "Facts" }).waitFor();
+    await look("decision");
+    await page.unrouteAll();
   });
 
   test("data", async () => {
@@ -227,6 +276,9 @@ describe("without data", () => {
   afterAll(() => empty?.stop());
 
   const EMPTY: readonly [name: string, hash: string, text: string][] = [
+    ["assess", "assess?ip=8.8.8.8", "The server has no release"],
+    ["rules", "rules", "No ruleset yet: the score decides."],
+    ["decisions", "decisions", "This server stores no decisions"],
     ["data", "data", "No release yet"],
     ["keys", "keys", "No keys yet"],
     ["traffic", "traffic", "No data yet: the first minute since the start is not over."],

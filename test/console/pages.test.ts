@@ -21,7 +21,7 @@ import {
   waitForMessage,
 } from "./console-server.ts";
 
-const ALL_FILES_BYTES = 100_000;
+const ALL_FILES_BYTES = 120_000;
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -938,7 +938,8 @@ describe("frame", () => {
     expect(await page.locator("main h1").innerText()).toBe("Data");
     await page.reload();
     await page.getByRole("table").first().waitFor();
-    for (const name of ["Skip to the page", "Lookup", "Data", "Keys"]) {
+    const titles = await page.getByRole("navigation").getByRole("link").allTextContents();
+    for (const name of ["Skip to the page", ...titles.slice(0, titles.indexOf("Keys") + 1)]) {
       await page.keyboard.press("Tab");
       expect(await focusedText(page)).toBe(name);
     }

@@ -56,6 +56,7 @@ async function failure(work: Promise<unknown>): Promise<InklingError> {
 }
 
 const EMAIL = { valid: true, disposable: false, providers: [] };
+const DECISION = { id: "asm_0", action: "allow", reasons: [] };
 
 describe("a request", () => {
   const rows: [
@@ -90,10 +91,31 @@ describe("a request", () => {
       "/v1/user-intel/email?include=evidence&checks=mx",
       '{"values":["a@x.org"]}',
     ],
+    [
+      "an assessment",
+      (c) => c.assess({ event: "sign_up", ip: "203.0.113.9", email: "a@x.org" }),
+      "POST",
+      "/v1/assess",
+      '{"event":"sign_up","ip":"203.0.113.9","email":"a@x.org"}',
+    ],
+    [
+      "an assessment with everything",
+      (c) => c.assess({ event: "login", email: "a@x.org" }, { evidence: true, facts: true }),
+      "POST",
+      "/v1/assess?include=evidence,facts",
+      '{"event":"login","email":"a@x.org"}',
+    ],
+    [
+      "an outcome",
+      (c) => c.outcome("asm_../x", "abuse"),
+      "POST",
+      "/v1/assess/asm_..%2Fx/outcome",
+      '{"outcome":"abuse"}',
+    ],
   ];
   for (const [name, call, method, path, body] of rows) {
     test(name, async () => {
-      const { server, client } = await pair([json({ ...CLEAN, country: {}, answers: [EMAIL] })]);
+      const { server, client } = await pair([json({ ...CLEAN, ...DECISION, country: {}, answers: [EMAIL] })]);
       await call(client as Inkling);
       const [request] = server.requests;
       assert.deepEqual([request?.method, request?.path, request?.body], [method, path, body]);
@@ -106,6 +128,57 @@ describe("a request", () => {
     const client = new Inkling({ url: `${server.url}/inkling/`, key: KEY });
     assert.deepEqual(await client.reputation("203.0.113.9"), CLEAN);
     assert.equal(server.requests[0]?.path, "/inkling/v1/ip-intel/reputation/203.0.113.9");
+  });
+});
+
+describe("a decision", () => {
+  const visitor = { event: "sign_up", ip: "203.0.113.9" };
+
+  test("keeps its idempotency key when it is asked for again", async () => {
+    const { server, client } = await pair([cut, json(DECISION)]);
+    assert.deepEqual(await client.assess(visitor, { idempotencyKey: "form-81" }), DECISION);
+    assert.deepEqual(
+      server.requests.map(({ headers }) => headers["idempotency-key"]),
+      ["form-81", "form-81"],
+    );
+  });
+
+  for (const [name, step, verdict] of [
+    ["a server that is down lets the visitor in, marked", cut, "allow"],
+    ["a key whose rate is used up does not", problem(429, "RATE_LIMITED"), "deny"],
+  ] as const)
+    test(name, async () => {
+      const { client } = await pair([step], { onUnavailable: "allow" });
+      const found = await client.assess(visitor);
+      assert.ok(found instanceof Unavailable);
+      assert.equal(found.verdict, verdict);
+      assert.equal(
+        denies(found, () => false),
+        verdict === "deny",
+      );
+    });
+
+  for (const [name, body] of [
+    ["an action that this client does not know", { ...DECISION, action: "quarantine" }],
+    ["the answer of something else", CLEAN],
+  ] as const)
+    test(`is not read from ${name}`, async () => {
+      const { client } = await pair([json(body)]);
+      assert.equal((await failure(client.assess(visitor))).code, "ANSWER_UNREADABLE");
+    });
+
+  test("has options and outcomes that are checked", async () => {
+    const { client, server } = await pair([json(DECISION)]);
+    await assert.rejects(client.assess(visitor, { evidences: true } as object), /evidences is no option/);
+    await assert.rejects(client.assess(visitor, { facts: "yes" } as object), /facts must be/);
+    await assert.rejects(client.assess("203.0.113.9" as never), /must be an object/);
+    await assert.rejects(client.outcome("asm_0", "fraud" as "abuse"), /"legitimate" or "abuse"/);
+    assert.equal(server.requests.length, 0);
+  });
+
+  test("with an outcome that cannot be stored throws, whatever `onUnavailable` is", async () => {
+    const { client } = await pair([problem(503, "KEYS_NOT_LOADED")], { onUnavailable: "allow", retries: 0 });
+    assert.equal((await failure(client.outcome("asm_0", "legitimate"))).code, "KEYS_NOT_LOADED");
   });
 });
 

@@ -1,17 +1,25 @@
-// client.ts: the client: three lookups, of one value or of any number.
+// client.ts: the client: three lookups, of one value or of any number, and decisions about visitors.
 //
-// in   an address, an email address, or an iterable of them
+// in   an address, an email address, or an iterable of them; a visitor
 // out  typed answers, each with the state of its data; undefined for a public address whose place is unknown
 // err  InklingError (errors.ts); the caller's own reason when its signal aborts; TypeError for a value that is no string
 // note Email addresses are sent in the body of a POST, never in a URL: proxies log URLs.
 
 import { type Answer, type Extras, isAnswer, type Lookup } from "./answers.ts";
+import {
+  type AssessmentOutcome,
+  type AssessmentResult,
+  type AssessOptions,
+  assessRequest,
+  isAssessment,
+  outcomeRequest,
+} from "./assess.ts";
 import { type BatchResult, batchResults } from "./batch.ts";
 import { BREAK_AFTER } from "./breaker.ts";
 import { AnswerCache } from "./cache.ts";
 import { type DataName, isComplete, readDataState, requireData, withData } from "./data-state.ts";
 import { InklingError, isProblem, problemError } from "./errors.ts";
-import { DATA_OF } from "./generated.ts";
+import { type AssessmentInput, DATA_OF } from "./generated.ts";
 import type { BatchOptions, EmailOptions, LookupOptions, LookupResult, Lookups } from "./lookups.ts";
 import {
   checkExtras,
@@ -108,6 +116,31 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
   }
 
   /**
+   * Should this visitor be let in, and why? The answer says what data it did without in `degraded`.
+   * @param input an event, and an address, an email address or both
+   */
+  assess<const O extends AssessOptions>(
+    input: AssessmentInput,
+    options?: O,
+  ): Promise<AssessmentResult<O> | IfUnavailable<P>> {
+    return this.#settle(this.#assess(input, options) as Promise<AssessmentResult<O>>);
+  }
+
+  /**
+   * Tells the server what became of a visitor. It changes no decision.
+   * @param id of the assessment
+   * @throws InklingError whatever `onUnavailable` is
+   */
+  async outcome(
+    id: string,
+    outcome: AssessmentOutcome,
+    options?: Pick<AssessOptions, "signal" | "timeoutMs">,
+  ): Promise<void> {
+    const request = outcomeRequest(id, outcome);
+    await this.#transport.send(request, this.#limits(options), (it) => this.#transport.text(it));
+  }
+
+  /**
    * Looks up any number of values, in order, and reads no more of them than it sends.
    * @param values any iterable or async iterable of strings: an array, a generator, the lines of a file
    * @returns one result for each value: its answer, or the error of that value alone
@@ -183,6 +216,15 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
     });
   }
 
+  async #assess(input: AssessmentInput, options: AssessOptions = {}): Promise<unknown> {
+    const request = assessRequest(input, options);
+    return this.#transport.send(request, this.#limits(options), async (response) => {
+      const { value } = await this.#transport.json(response);
+      if (!isAssessment(value)) throw this.#unreadable(response);
+      return value;
+    });
+  }
+
   #unreadable(response: Response): InklingError {
     return new InklingError(
       "ANSWER_UNREADABLE",
@@ -191,7 +233,7 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
     );
   }
 
-  #limits(options: LookupOptions | undefined): SendLimits {
+  #limits(options: Pick<LookupOptions, "signal" | "timeoutMs"> | undefined): SendLimits {
     const { retries, timeoutMs } = this.#options;
     return {
       retries,

@@ -17,6 +17,15 @@ export type Effect = Open<"sets" | "removes" | "fills" | "label">;
 /** The result of the DNS check of a domain: docs/email.md of the server. */
 export type MxOutcome = Open<"found" | "implicit" | "none" | "null" | "nxdomain" | "timeout" | "failed" | "busy" | "skipped">;
 
+/** What to do with a visitor. */
+export type Action = "allow" | "challenge" | "deny";
+
+/** What raised the score: docs/decisions.md of the server. */
+export type ReasonCode = Open<"tor_exit" | "abuser" | "proxy" | "hosting_network" | "privacy_relay" | "shared_address" | "forged_crawler" | "country_mismatch" | "impossible_travel" | "disposable" | "invalid_email" | "listed_domain" | "mistyped_domain" | "confusable_domain" | "role_account" | "email_relay" | "free_mail">;
+
+/** Data that an assessment did without. */
+export type DegradedData = Open<"is_abuser" | "is_proxy" | "is_tor_exit" | "disposable" | "geolocation" | "network">;
+
 /** Where an address is. Every member is present; its unknown leaves are omitted. */
 export interface Place {
   readonly city: { readonly name?: string; };
@@ -172,8 +181,74 @@ export interface WithChecks {
   readonly checks: { readonly mx: MxOutcome; };
 }
 
+/** Facts by name. */
+export type FactValues = Readonly<Record<string, string | number | boolean | readonly string[]>>;
+
+/** A visitor: an event, and an address, an email address or both. */
+export interface AssessmentInput {
+  /** What the visitor does: `sign_up`, `login`, `checkout` or a name of your own. */
+  readonly event: string;
+  /** The visitor's address. */
+  readonly ip?: string;
+  /** The email address that the visitor entered. */
+  readonly email?: string;
+  /** The `User-Agent` of the visitor's request. */
+  readonly user_agent?: string;
+  /** Your name for the visitor or the attempt, at most 128 characters; stored with a decision. */
+  readonly ref?: string;
+  /** Where you expect the visitor, as ISO 3166-1 alpha-2: the country of the card or the account. */
+  readonly expected_country?: string;
+  /** Where and when you saw the account last, for the speed of its journey. */
+  readonly previous?: { readonly latitude: number; readonly longitude: number; /** Kilometres; that of the present location unless given. */ readonly accuracy_radius?: number; /** When, with an offset: 2026-11-23T09:00:00Z. */ readonly at: string; };
+  /** At most 32 facts of your own: texts, numbers, booleans and lists of texts, as the ruleset declares them. */
+  readonly facts?: FactValues;
+}
+
+/** A reason of the score, with its weight. */
+export interface Reason {
+  readonly code: ReasonCode;
+  readonly weight: number;
+}
+
+/** What a rule in shadow would have decided. */
+export interface ShadowRule {
+  readonly rule: string;
+  readonly action: Action;
+  readonly review?: true;
+}
+
+/** Should this visitor be let in, and why? (docs/decisions.md) */
+export interface Assessment {
+  /** Of this assessment. */
+  readonly id: string;
+  /** What to do with the visitor. */
+  readonly action: Action;
+  /** A rule asks for a person to look. */
+  readonly review: boolean;
+  /** 1 - (1 - weight) * (1 - weight) ... over the reasons, to two digits. No probability. */
+  readonly score: number;
+  /** What raised the score. New codes may come. */
+  readonly reasons: readonly Reason[];
+  /** The rule that decided; null: the score did. */
+  readonly rule: string | null;
+  /** What rules in shadow would have decided; they never change the action. */
+  readonly shadow: readonly ShadowRule[];
+  /** Data that the server lacks; the visitor may look more innocent than it is. */
+  readonly degraded: readonly DegradedData[];
+  /** Number of the ruleset; 0: none was published. */
+  readonly ruleset: number;
+  /** The release of the data. */
+  readonly data_version: string;
+}
+
+/** What `facts: true` adds to an assessment. */
+export interface WithFacts {
+  /** Only with `include=facts`: what rules read, by name; unknown facts are left out. */
+  readonly facts: FactValues;
+}
+
 /** Every member that an answer can have. */
-export const MEMBERS = ["city", "continent", "country", "location", "postal", "registered_country", "subdivisions", "ip", "prefix", "network", "evidence", "evidence_truncated", "is_abuser", "is_proxy", "is_tor_exit", "valid", "disposable", "providers", "checks"] as const;
+export const MEMBERS = ["city", "continent", "country", "location", "postal", "registered_country", "subdivisions", "ip", "prefix", "network", "evidence", "evidence_truncated", "is_abuser", "is_proxy", "is_tor_exit", "valid", "disposable", "providers", "checks", "id", "action", "review", "score", "reasons", "rule", "shadow", "degraded", "ruleset", "data_version", "facts", "email"] as const;
 
 /** What each lookup can be incomplete in. */
 export const DATA_OF = {

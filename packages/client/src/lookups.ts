@@ -1,8 +1,10 @@
 // lookups.ts: what an application calls, whoever answers: this client, or @inkling/local in the application's process.
 
 import type { Answer, Extras, Lookup } from "./answers.ts";
+import type { AssessmentResult, AssessOptions } from "./assess.ts";
 import type { BatchResult } from "./batch.ts";
 import type { DataName, WithData } from "./data-state.ts";
+import type { AssessmentInput } from "./generated.ts";
 import type { IfUnavailable, OnUnavailable } from "./unavailable.ts";
 
 /** Options of one lookup. */
@@ -33,7 +35,7 @@ export interface BatchOptions extends Extras {
 /** The answer of a lookup with these options, and `data`: how complete the data behind it is. */
 export type LookupResult<L extends Lookup, O extends Extras = Record<never, never>> = Answer<L, O> & WithData;
 
-/** The three lookups, of one value or of any number. */
+/** The three lookups, of one value or of any number, and decisions about visitors. */
 export interface Lookups<P extends OnUnavailable = "throw"> {
   /** What a lookup does when the service is unavailable. */
   readonly onUnavailable: P;
@@ -52,6 +54,11 @@ export interface Lookups<P extends OnUnavailable = "throw"> {
     address: string,
     options?: O,
   ): Promise<LookupResult<"email", O> | IfUnavailable<P>>;
+  /** Should this visitor be let in, and why? */
+  assess<const O extends AssessOptions>(
+    input: AssessmentInput,
+    options?: O,
+  ): Promise<AssessmentResult<O> | IfUnavailable<P>>;
   /** Any number of values, in order: one result for each, its answer or the error of that value alone. */
   batch<L extends Lookup, const O extends BatchOptions>(
     lookup: L,

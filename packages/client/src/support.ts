@@ -1,5 +1,6 @@
 // @inkling/client/support: what @inkling/local shares with this client, so that answers and errors are of one kind.
 
+export { checkVisitor } from "./assess.ts";
 export { inGroups } from "./batch.ts";
 export { requireText } from "./client.ts";
 export { readDataState, requireData, withData } from "./data-state.ts";

@@ -1,7 +1,7 @@
 // transport.ts: one request to the server, with retries.
 //
 // in   a request, the caller's signal, a time limit
-// out  what `read` makes of the response, whose status is 200 or 304
+// out  what `read` makes of the response, whose status is 2xx or 304
 // err  InklingError; the signal's own reason when the caller aborts
 // note The circuit breaker is for lookups alone: batches wait and try again by design, and fail as a whole.
 //      Requests are lookups, so a repeated one changes nothing (it counts twice). Redirects are not followed: the API
@@ -33,6 +33,7 @@ export interface ApiRequest {
   readonly accept: string;
   /** Makes it conditional. */
   readonly etag?: string | null;
+  readonly idempotencyKey?: string;
 }
 
 export interface SendLimits {
@@ -162,12 +163,13 @@ export class Transport {
 
   /**
    * One try.
-   * @throws InklingError for every status but 200 and 304
+   * @throws InklingError for every status but 2xx and 304
    */
   async once(request: ApiRequest, signal: AbortSignal): Promise<Response> {
     const headers: Record<string, string> = { ...this.#authorization, Accept: request.accept };
     if (request.contentType !== undefined) headers["Content-Type"] = request.contentType;
     if (request.etag) headers["If-None-Match"] = request.etag;
+    if (request.idempotencyKey !== undefined) headers["Idempotency-Key"] = request.idempotencyKey;
     const init = {
       method: request.body === undefined ? "GET" : "POST",
       headers,
@@ -177,7 +179,7 @@ export class Transport {
       next: { revalidate: 0 }, // Next.js 14 caches its fetches for ever; others ignore it
     } satisfies RequestInit & { next: object };
     const response = await this.unlessBroken(() => this.effects.fetch(this.base + request.path, init));
-    if (response.status === 200 || response.status === 304) return response;
+    if (response.ok || response.status === 304) return response;
     throw await this.refusal(response);
   }
 

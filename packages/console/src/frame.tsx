@@ -5,6 +5,7 @@ import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { api } from "./api.ts";
 import { Button, Linked, RelativeTime } from "./components/basics.tsx";
+import { lazyPage } from "./components/loaded.tsx";
 import { ThemeChoice } from "./components/theme-choice.tsx";
 import { formatDuration } from "./format.ts";
 import { type Loading, useLoad, useRoute } from "./hooks.ts";
@@ -17,9 +18,16 @@ import { OverridesPage } from "./pages/overrides/overrides.tsx";
 import { TrafficPage } from "./pages/traffic.tsx";
 import { WebhooksPage } from "./pages/webhooks.tsx";
 
+const AssessPage = lazyPage(async () => (await import("./pages/assess/assess.tsx")).AssessPage);
+const RulesPage = lazyPage(async () => (await import("./pages/rules/rules.tsx")).RulesPage);
+const DecisionsPage = lazyPage(async () => (await import("./pages/decisions/decisions.tsx")).DecisionsPage);
+
 const LOOKUP = { id: "lookup", title: "Lookup", Page: LookupPage };
 const PAGES = [
   LOOKUP,
+  { id: "assess", title: "Assess", Page: AssessPage },
+  { id: "rules", title: "Rules", Page: RulesPage },
+  { id: "decisions", title: "Decisions", Page: DecisionsPage },
   { id: "data", title: "Data", Page: DataPage },
   { id: "keys", title: "Keys", Page: KeysPage },
   { id: "traffic", title: "Traffic", Page: TrafficPage },

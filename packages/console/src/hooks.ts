@@ -28,7 +28,7 @@ export function messageOf(error: unknown): string {
 }
 
 export interface PageProps {
-  /** What follows the page's name in the address, decoded. */
+  /** What follows the page's name in the address, decoded; a query as it is. */
   readonly rest: string;
   /** Call it when another release is in use. */
   readonly onRelease: () => void;
@@ -36,6 +36,7 @@ export interface PageProps {
 
 function currentRoute() {
   const [, page = "lookup", rest = ""] = /^#\/(\w+)\/?(.*)$/.exec(location.hash) ?? [];
+  if (rest.startsWith("?")) return { page, rest }; // its values are decoded when they are apart
   try {
     return { page, rest: decodeURIComponent(rest) };
   } catch {

@@ -440,7 +440,7 @@ const ROWS = {
     path: `${ADMIN_PATH}decisions/counts`,
     tag: "Decisions",
     summary: "Stored decisions and their outcomes by day and action, newest first",
-    docs: "how many, by day and action, with their outcomes. `event`, `since` (30 days), `until`",
+    docs: "how many, by day and action, with their outcomes, and whether this server stores decisions. `event`, `since` (30 days), `until`",
   },
   get_decision: {
     method: "GET",

@@ -271,7 +271,7 @@ export const SETTINGS = {
     help: "store what POST /v1/assess decides, for outcomes and replays (docs/stored-decisions.md)",
     docs: "`1`: store what `POST /v1/assess` decides, for outcomes and replays ([what is stored](stored-decisions.md)).",
     reloadable: true,
-    readBy: ["worker"],
+    readBy: ["primary", "worker"],
   },
   decisionsDays: {
     type: { min: 1, max: 3_650 },

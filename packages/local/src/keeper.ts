@@ -25,8 +25,15 @@ import {
   sha256Hex,
   verifyRelease,
 } from "@inkling/release-store";
-import { CHANNEL_POLL_MS, ChannelError, ChannelFollower, openReader } from "@inkling/release-store/channel";
+import {
+  CHANNEL_POLL_MS,
+  ChannelError,
+  ChannelFollower,
+  type ChannelRuleset,
+  openReader,
+} from "@inkling/release-store/channel";
 import type { SourceOptions } from "./read-options.ts";
+import { followRuleset, type RulesetMessage } from "./ruleset.ts";
 
 const POLL_MS = 1_000;
 const LONGEST_MS = 60_000;
@@ -47,7 +54,7 @@ export interface Refused {
   readonly hint: string | undefined;
 }
 
-export type KeeperMessage = Prepared | Refused;
+export type KeeperMessage = Prepared | Refused | RulesetMessage;
 
 /** What became of a release that was handed over: without a reason it answers. */
 export interface Taken {
@@ -62,6 +69,7 @@ export class Keeper {
   private readonly stopped = new AbortController();
   private readonly channel: Live<string | undefined> | undefined;
   private readonly releases: Live<string | undefined>;
+  private readonly ruleset: Live<ChannelRuleset | undefined> | undefined;
   /** Is another process at work in the data folder, which will have a release? */
   private isFilled = false;
   /** The release that the application answers from. */
@@ -85,10 +93,18 @@ export class Keeper {
         ...live,
         source: { load: async () => this.follow(follower) },
         // No second of the releases' own poll passes before a release that has arrived is handed over.
-        onApplied: () => void this.releases.refresh(),
+        onApplied: () => {
+          void this.ruleset?.refresh();
+          void this.releases.refresh();
+        },
         pollMs: CHANNEL_POLL_MS,
       });
     }
+    this.ruleset = options.isRulesetFollowed
+      ? followRuleset(options.dataDir, (message) => {
+          if (!this.stopped.signal.aborted) report(message);
+        })
+      : undefined;
     this.releases = new Live<string | undefined>({
       ...live,
       source: { load: () => ({ version: "", value: this.wanted() }) },
@@ -101,9 +117,10 @@ export class Keeper {
   async run(): Promise<void> {
     await this.channel?.start();
     if (this.stopped.signal.aborted) return;
+    await this.ruleset?.start(); // before the first release, with which the application begins to assess
     await this.releases.start();
     await aborted(this.stopped.signal);
-    await Promise.all([this.channel?.stop(), this.releases.stop()]);
+    await Promise.all([this.channel?.stop(), this.ruleset?.stop(), this.releases.stop()]);
   }
 
   stop(): void {
@@ -127,6 +144,7 @@ export class Keeper {
       serverId: serverId(dataDir),
       verify: verifyRelease,
       served: () => this.taken,
+      takesRuleset: this.options.isRulesetFollowed,
       now: Date.now,
     });
   }

@@ -1,4 +1,4 @@
-// local.ts: the three lookups in this process.
+// local.ts: the three lookups, and decisions about visitors, in this process.
 //
 // in   an address, an email address, or many of them
 // out  the same answers as a server's of the same release: as objects, or as the bytes that it would send
@@ -8,6 +8,9 @@
 
 import type {
   Answer,
+  AssessmentInput,
+  AssessmentResult,
+  AssessOptions,
   BatchOptions,
   BatchResult,
   DataState,
@@ -23,6 +26,7 @@ import type {
 import { InklingError } from "@inkling/client";
 import {
   checkExtras,
+  checkVisitor,
   DATA_OF,
   inGroups,
   readDataState,
@@ -46,6 +50,7 @@ import {
   Overrides,
   stateHeaders,
 } from "@inkling/engine";
+import { Decisions } from "./decisions.ts";
 import { errorOf } from "./failures.ts";
 import type { LocalOptions } from "./options.ts";
 import { type ReadLocalOptions, readOptions } from "./read-options.ts";
@@ -87,6 +92,7 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
   readonly #options: ReadLocalOptions<P>;
   readonly #answerer = new Answerer();
   readonly #block = new AddressBlock();
+  readonly #decisions = new Decisions();
   #releases: Releases | undefined;
   #source: Source | undefined;
   #ages: ReturnType<typeof setInterval> | undefined;
@@ -98,11 +104,13 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
   /** @internal as {@link createLocal} */
   static async open<P extends OnUnavailable>(options: LocalOptions<P>): Promise<LocalInkling<P>> {
     const local = new LocalInkling(readOptions(options));
+    if (options.ruleset !== undefined) await local.#decisions.use(options.ruleset, 1);
     local.#releases = await Releases.open(local.#options.source, {
       onRelease: (release) => {
         local.#source = local.#sourceOf(release);
         options.onRelease?.(release.name);
       },
+      onRuleset: ({ text, number }) => local.#decisions.follow(text, number),
       onError: (error) => options.onError?.(error),
     });
     local.#ages = setInterval(() => {
@@ -141,6 +149,22 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
     options?: O,
   ): Promise<LookupResult<"email", O> | IfUnavailable<P>> {
     return this.#answer("email", address, options);
+  }
+
+  /**
+   * Should this visitor be let in, and why? By the ruleset of the options or of the channel.
+   * @param input an event, and an address, an email address or both
+   */
+  assess<const O extends AssessOptions>(
+    input: AssessmentInput,
+    options?: O,
+  ): Promise<AssessmentResult<O> | IfUnavailable<P>> {
+    const work = async () => {
+      checkVisitor(input, options);
+      options?.signal?.throwIfAborted();
+      return (await this.#decisions.decide(input, options, this.#use().answers)) as AssessmentResult<O>;
+    };
+    return settle(this.#options.onUnavailable, "deny", work()); // nothing throttles in process
   }
 
   /** As {@link geolocate}, at once: the bytes that a server would send. */

@@ -9,6 +9,11 @@ export interface LocalOptions<P extends OnUnavailable = OnUnavailable> {
   readonly channel?: string;
   /** The public key that `inkling channel init` printed, or several of which any may have signed. */
   readonly channelKey?: string | readonly string[];
+  /**
+   * The text of a ruleset for `assess`, instead of the channel's. Without either, the published reasons and weights
+   * decide. Decisions name it as number 1.
+   */
+  readonly ruleset?: string;
   /** AWS_ACCESS_KEY_ID and the others of an S3 bucket: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** "serve" (the default): a lookup with missing data fails with DATA_NOT_LOADED. "up": `data.missing` names it. */

@@ -12,6 +12,8 @@ import type { LocalOptions } from "./options.ts";
 export interface SourceOptions {
   readonly dataDir: string;
   readonly channel: (ChannelLocation & { readonly publicKeys: readonly string[] }) | undefined;
+  /** Does the ruleset come from the channel, and not from the application? */
+  readonly isRulesetFollowed: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -27,6 +29,7 @@ const LOCAL_OPTIONS: Readonly<Record<keyof LocalOptions, true>> = {
   data: true,
   channel: true,
   channelKey: true,
+  ruleset: true,
   env: true,
   mode: true,
   onUnavailable: true,
@@ -40,6 +43,8 @@ export function readOptions<P extends OnUnavailable>(options: LocalOptions<P>): 
   refuseUnknown(options, LOCAL_OPTIONS, "of createLocal", wrong);
   const { data, env = {}, mode = "serve", onUnavailable = "throw" as P } = options;
   if (typeof data !== "string" || data === "") throw wrong("data", "must be the path of a data folder");
+  if (options.ruleset !== undefined && typeof options.ruleset !== "string")
+    throw wrong("ruleset", "must be the text of a ruleset");
   if (mode !== "serve" && mode !== "up") throw wrong("mode", 'must be "serve" or "up"');
   if (!ON_UNAVAILABLE.includes(onUnavailable))
     throw wrong("onUnavailable", 'must be "throw", "allow" or "deny"');
@@ -47,6 +52,7 @@ export function readOptions<P extends OnUnavailable>(options: LocalOptions<P>): 
     source: {
       dataDir: data,
       channel: readChannel(options),
+      isRulesetFollowed: options.channel !== undefined && options.ruleset === undefined,
       env: Object.fromEntries(S3_VARIABLES.map((name) => [name, env[name]])),
     },
     mode,

@@ -9,11 +9,13 @@ import { Worker } from "node:worker_threads";
 import { InklingError } from "@inkling/client";
 import type { LoadedRelease } from "@inkling/engine";
 import { explained, loadRelease, MAPS_FILES, mapSegment } from "@inkling/release-store";
+import type { ChannelRuleset } from "@inkling/release-store/channel";
 import type { KeeperMessage, Prepared, Refused, Taken } from "./keeper.ts";
 import type { SourceOptions } from "./read-options.ts";
 
 export interface ReleaseEvents {
   readonly onRelease: (release: LoadedRelease) => void;
+  readonly onRuleset: (ruleset: ChannelRuleset) => void;
   readonly onError: (error: Error) => void;
 }
 
@@ -38,8 +40,16 @@ export class Releases {
     this.ended = new Promise((resolve) => this.thread.once("exit", () => resolve()));
     this.thread.on("message", (message: KeeperMessage) => {
       if (this.isClosing) return;
-      if (message.type === "release") this.take(message);
-      else this.refuse(message);
+      switch (message.type) {
+        case "release":
+          return this.take(message);
+        case "ruleset":
+          return this.events.onRuleset(message);
+        case "ruleset-refused":
+          return this.events.onError(new Error(message.reason));
+        case "refused":
+          return this.refuse(message);
+      }
     });
     this.thread.on("error", (error: Error) => this.fail(notLoaded(error.message, undefined, error)));
   }

@@ -1,5 +1,6 @@
-"""Client of an Inkling server: IP geolocation, IP reputation and disposable-email detection."""
+"""Client of an Inkling server: IP geolocation, IP reputation, disposable-email detection, and decisions about visitors."""
 
+from ._address import visitor_address
 from ._batch import BatchResult
 from ._client import Inkling
 from ._data import DataState
@@ -7,16 +8,20 @@ from ._errors import InklingError, Unavailable, denies
 from ._generated import (
     CLIENT_CODES,
     SERVER_CODES,
+    Assessment,
     EmailVerdict,
     EvidenceEntry,
     Geolocation,
     Network,
+    Reason,
     Reputation,
+    ShadowRule,
 )
 
 __all__ = [
     "CLIENT_CODES",
     "SERVER_CODES",
+    "Assessment",
     "BatchResult",
     "DataState",
     "EmailVerdict",
@@ -25,7 +30,10 @@ __all__ = [
     "Inkling",
     "InklingError",
     "Network",
+    "Reason",
     "Reputation",
+    "ShadowRule",
     "Unavailable",
     "denies",
+    "visitor_address",
 ]

@@ -1,4 +1,4 @@
-"""The client: three lookups, of one value or of any number.
+"""The client: three lookups, of one value or of any number, and decisions about visitors.
 
 Email addresses are sent in the body of a POST, never in a URL: proxies log URLs.
 """
@@ -9,16 +9,15 @@ import json
 import re
 import ssl
 import time
-from collections import OrderedDict
 from http.client import HTTPResponse
 from typing import (
     Any,
+    Dict,
     Generic,
     Iterable,
     Iterator,
     Literal,
     Mapping,
-    NamedTuple,
     NoReturn,
     Optional,
     Sequence,
@@ -30,9 +29,10 @@ from typing import (
 from urllib.parse import quote, urlsplit
 
 from ._batch import Batch, BatchResult, read_answer, require_data
+from ._cache import Cache
 from ._data import DataState
 from ._errors import InklingError, Unavailable, is_problem, problem_error
-from ._generated import DATA_OF, EmailVerdict, Geolocation, Reputation
+from ._generated import ACTIONS, DATA_OF, Assessment, EmailVerdict, Geolocation, Reputation
 from ._transport import Request, Transport, parse_json, unreadable
 
 _U = TypeVar("_U")
@@ -42,47 +42,8 @@ _PATHS = {
     "reputation": "/v1/ip-intel/reputation",
     "email": "/v1/user-intel/email",
 }
+_ASSESS = "/v1/assess"
 _KEY = re.compile(r"ink_(?:live|test)_[0-9A-Za-z]+_[0-9A-Za-z]+")
-
-
-class _Stored(NamedTuple):
-    value: Any
-    data: DataState
-    etag: Optional[str]
-    fresh_until: float
-
-
-class _Cache:
-    """A least-recently-used cache of answers, for as long as Cache-Control allows, then validated by ETag (RFC 9111)."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._entries: "OrderedDict[str, _Stored]" = OrderedDict()
-
-    def find(self, path: str) -> Optional[_Stored]:
-        entry = self._entries.pop(path, None)
-        if entry is not None:
-            self._entries[path] = entry  # now it is the newest
-        return entry
-
-    def store(self, path: str, value: Any, data: DataState, headers: Mapping[str, str]) -> None:
-        self._entries.pop(path, None)
-        control = [part.strip() for part in (headers.get("Cache-Control") or "").lower().split(",")]
-        if self._most == 0 or "no-store" in control:
-            return
-        ages = [re.fullmatch(r'max-age="?([0-9]{1,9})"?', part) for part in control]
-        age = headers.get("Age") or ""
-        longest = 0 if "no-cache" in control else next((int(it.group(1)) for it in ages if it), 0)
-        fresh = longest - (int(age) if re.fullmatch("[0-9]{1,9}", age) else 0)
-        etag = headers.get("ETag")
-        if fresh <= 0 and etag is None:
-            return
-        self._entries[path] = _Stored(value, data, etag, time.monotonic() + max(0, fresh))
-        while len(self._entries) > self._most:
-            try:
-                self._entries.popitem(last=False)
-            except KeyError:  # another thread was first
-                break
 
 
 class Inkling(Generic[_U]):
@@ -152,7 +113,7 @@ class Inkling(Generic[_U]):
         self._require = _names(require, [name for names in DATA_OF.values() for name in names])
         self._timeout = _seconds(timeout)
         self._retries = _whole("retries", retries, 0, 20)
-        self._cache = _Cache(_whole("cache_entries", cache_entries, 0, 10_000_000))
+        self._cache = Cache(_whole("cache_entries", cache_entries, 0, 10_000_000))
         self._transport = Transport(base, key, tls)
 
     def close(self) -> None:
@@ -228,6 +189,63 @@ class Inkling(Generic[_U]):
             return self._transport.send(request, self._limit(timeout), self._retries, read)
         except InklingError as error:
             return self._settle(error)
+
+    def assess(
+        self,
+        event: str,
+        *,
+        ip: Optional[str] = None,
+        email: Optional[str] = None,
+        user_agent: Optional[str] = None,
+        ref: Optional[str] = None,
+        expected_country: Optional[str] = None,
+        previous: Optional[Mapping[str, Any]] = None,
+        facts: Optional[Mapping[str, Union[str, float, bool, Sequence[str]]]] = None,
+        with_evidence: bool = False,
+        with_facts: bool = False,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> Union[Assessment, _U]:
+        """Should this visitor be let in, and why? Give the visitor's address, an email address or both.
+
+        `with_evidence` adds the answers of the lookups, under `ip` and `email`, `with_facts` what rules read. A server
+        that stores decisions answers the same `idempotency_key` with the same decision for 24 hours.
+        """
+        visitor: Dict[str, Any] = {"event": _text("event", event), "ip": ip, "email": email, "user_agent": user_agent, "ref": ref}
+        visitor.update(expected_country=expected_country, previous=previous, facts=facts)
+        body = json.dumps({name: value for name, value in visitor.items() if value is not None}).encode()
+        included = [name for name, is_chosen in (("evidence", with_evidence), ("facts", with_facts)) if is_chosen]
+        path = _ASSESS + ("?include=" + ",".join(included) if included else "")
+
+        def read(response: HTTPResponse) -> Assessment:
+            value = parse_json(response.read())
+            try:
+                decision = Assessment.read(value)
+            except (AttributeError, KeyError, TypeError):
+                decision = None
+            # One with an action that this client does not know must not pass as "not denied".
+            if decision is None or decision.action not in ACTIONS:
+                raise unreadable(response, "The answer is no decision")
+            return decision
+
+        try:
+            request = Request(path, body, idempotency_key=idempotency_key)
+            return self._transport.send(request, self._limit(timeout), self._retries, read)
+        except InklingError as error:
+            return self._settle(error)
+
+    def outcome(
+        self, id: str, outcome: Literal["legitimate", "abuse"], *, timeout: Optional[float] = None
+    ) -> None:
+        """Tells the server what became of a visitor, by the id of the assessment. It changes no decision.
+
+        Raises InklingError whatever `on_unavailable` is.
+        """
+        if outcome not in ("legitimate", "abuse"):
+            raise _wrong("outcome", 'must be "legitimate" or "abuse"')
+        path = "%s/%s/outcome" % (_ASSESS, quote(_text("id", id), safe="", errors="replace"))
+        request = Request(path, json.dumps({"outcome": outcome}).encode())
+        self._transport.send(request, self._limit(timeout), self._retries, lambda response: response.read())
 
     @overload
     def batch(

@@ -63,8 +63,11 @@ DATA_OF: Dict[str, Tuple[str, ...]] = {
     "reputation": ("is_abuser", "is_proxy", "is_tor_exit",),
     "email": ("disposable",),
 }
+ACTIONS: Tuple[str, ...] = ("allow", "challenge", "deny")
+# What a visitor is described by.
+VISITOR_MEMBERS: Tuple[str, ...] = ("event", "ip", "email", "user_agent", "ref", "expected_country", "previous", "facts")
 # Of any answer.
-MEMBERS = frozenset(("checks", "city", "continent", "country", "data", "disposable", "evidence", "evidence_truncated", "ip", "is_abuser", "is_proxy", "is_tor_exit", "json", "location", "network", "postal", "prefix", "providers", "registered_country", "subdivisions", "valid"))
+MEMBERS = frozenset(("action", "checks", "city", "continent", "country", "data", "data_version", "degraded", "disposable", "email", "evidence", "evidence_truncated", "facts", "id", "ip", "is_abuser", "is_proxy", "is_tor_exit", "json", "location", "network", "postal", "prefix", "providers", "reasons", "registered_country", "review", "rule", "ruleset", "score", "shadow", "subdivisions", "valid"))
 
 
 @dataclass(frozen=True)
@@ -258,7 +261,7 @@ class Geolocation:
     data: DataState = field(default=DataState(), compare=False, repr=False)
 
     @classmethod
-    def read(cls, it: Any, data: DataState) -> "Geolocation":
+    def read(cls, it: Any, data: DataState = DataState()) -> "Geolocation":
         return cls(
             city=City.read(it["city"]),
             continent=Continent.read(it["continent"]),
@@ -298,7 +301,7 @@ class Reputation:
     data: DataState = field(default=DataState(), compare=False, repr=False)
 
     @classmethod
-    def read(cls, it: Any, data: DataState) -> "Reputation":
+    def read(cls, it: Any, data: DataState = DataState()) -> "Reputation":
         return cls(
             is_abuser=_flag(it["is_abuser"]),
             is_proxy=_flag(it["is_proxy"]),
@@ -346,7 +349,7 @@ class EmailVerdict:
     data: DataState = field(default=DataState(), compare=False, repr=False)
 
     @classmethod
-    def read(cls, it: Any, data: DataState) -> "EmailVerdict":
+    def read(cls, it: Any, data: DataState = DataState()) -> "EmailVerdict":
         return cls(
             valid=_flag(it["valid"]),
             disposable=_flag(it["disposable"]),
@@ -356,6 +359,105 @@ class EmailVerdict:
             evidence_truncated=_if_there(it.get("evidence_truncated"), lambda value: _flag(value)),
             json=it,
             data=data,
+        )
+
+
+@dataclass(frozen=True)
+class Reason:
+    code: str
+    weight: float
+
+    @classmethod
+    def read(cls, it: Any) -> "Reason":
+        return cls(
+            code=it["code"],
+            weight=it["weight"],
+        )
+
+
+@dataclass(frozen=True)
+class ShadowRule:
+    rule: str
+    # Known: allow, challenge, deny.
+    action: str
+    review: Optional[bool] = None
+
+    @classmethod
+    def read(cls, it: Any) -> "ShadowRule":
+        return cls(
+            rule=it["rule"],
+            action=it["action"],
+            review=_if_there(it.get("review"), lambda value: _flag(value)),
+        )
+
+
+@dataclass(frozen=True)
+class Ip:
+    """Only with `include=evidence`: the answers of the lookups of the address"""
+
+    geolocate: Optional[Geolocation] = None
+    reputation: Optional[Reputation] = None
+
+    @classmethod
+    def read(cls, it: Any) -> "Ip":
+        return cls(
+            geolocate=_if_there(it.get("geolocate"), lambda value: Geolocation.read(value)),
+            reputation=_if_there(it.get("reputation"), lambda value: Reputation.read(value)),
+        )
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """Should this visitor be let in, and why? (docs/decisions.md)"""
+
+    # Of this assessment
+    id: str
+    # What to do with the visitor
+    # Known: allow, challenge, deny.
+    action: str
+    # A rule asks for a person to look
+    review: bool
+    # 1 - (1 - weight) * (1 - weight) ... over the reasons, to two digits. No probability
+    score: float
+    # What raised the score. New codes may come
+    reasons: Tuple[Reason, ...]
+    # The rule that decided; null: the score did
+    rule: Optional[str]
+    # What rules in shadow would have decided; they never change the action
+    shadow: Tuple[ShadowRule, ...]
+    # Data that the server lacks; the visitor may look more innocent than it is
+    # Known: is_abuser, is_proxy, is_tor_exit, disposable, geolocation, network.
+    degraded: Tuple[str, ...]
+    # Number of the ruleset; 0: none was published
+    ruleset: float
+    # The release of the data
+    data_version: str
+    # Only with `include=facts`: what rules read, by name; unknown facts are left out
+    facts: Optional[Mapping[str, Any]] = None
+    # Only with `include=evidence`: the answers of the lookups of the address
+    ip: Optional[Ip] = None
+    # Only with `include=evidence`: the answer of the lookup of the email address
+    email: Optional[EmailVerdict] = None
+    # As the server sent it.
+    json: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    @classmethod
+    def read(cls, it: Any) -> "Assessment":
+        return cls(
+            id=it["id"],
+            action=it["action"],
+            review=_flag(it["review"]),
+            score=it["score"],
+            reasons=tuple(Reason.read(item) for item in it["reasons"]),
+            rule=it["rule"],
+            shadow=tuple(ShadowRule.read(item) for item in it["shadow"]),
+            degraded=tuple(it["degraded"]),
+            ruleset=it["ruleset"],
+            data_version=it["data_version"],
+            facts=it.get("facts"),
+            ip=_if_there(it.get("ip"), lambda value: Ip.read(value)),
+            email=_if_there(it.get("email"), lambda value: EmailVerdict.read(value)),
+            json=it,
         )
 
 

@@ -67,6 +67,7 @@ class Request(NamedTuple):
     media_type: str = "application/json"
     # Makes it conditional.
     etag: Optional[str] = None
+    idempotency_key: Optional[str] = None
 
 
 class _Reader(io.RawIOBase):
@@ -225,7 +226,7 @@ class Transport:
     def once(
         self, request: Request, limit: float, left: Left, read: Callable[[http.client.HTTPResponse], _T]
     ) -> _T:
-        """One try. Raises InklingError for every status but 200 and 304."""
+        """One try. Raises InklingError for every status but 2xx and 304."""
         try:
             return self._exchange(request, left, read)
         except socket.timeout as error:
@@ -242,7 +243,7 @@ class Transport:
             response = None
             try:
                 response = self._ask(connection, request, left)
-                if response.status not in (200, 304):
+                if response.status // 100 != 2 and response.status != 304:
                     raise _refusal(response)
                 return read(response)
             except (ConnectionError, ssl.SSLEOFError, http.client.BadStatusLine):
@@ -265,6 +266,8 @@ class Transport:
             headers["Content-Type"] = request.media_type
         if request.etag is not None:
             headers["If-None-Match"] = request.etag
+        if request.idempotency_key is not None:
+            headers["Idempotency-Key"] = request.idempotency_key
         method = "GET" if request.body is None else "POST"
         connection.response_class = lambda sock, *args, **named: http.client.HTTPResponse(  # type: ignore
             _Reader(sock, left), *args, **named  # type: ignore

@@ -1,5 +1,6 @@
 """The client against a faulty server. test/client-e2e.py of the project has the cases against a real one."""
 
+import inspect
 import json
 import os
 import pickle
@@ -14,10 +15,32 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from inkling import CLIENT_CODES, SERVER_CODES, Inkling, InklingError, Unavailable, denies  # noqa: E402
+from inkling import (  # noqa: E402
+    CLIENT_CODES,
+    SERVER_CODES,
+    Inkling,
+    InklingError,
+    Unavailable,
+    denies,
+    visitor_address,
+)
+from inkling._generated import VISITOR_MEMBERS  # noqa: E402
 from inkling._transport import Breaker, pause_before, retry_after  # noqa: E402
+from inkling.testing import FakeInkling  # noqa: E402
 
 KEY = "ink_live_abc_def"
+DECISION = {
+    "id": "asm_0123456789abcdef",
+    "action": "challenge",
+    "review": False,
+    "score": 0.6,
+    "reasons": [{"code": "tor_exit", "weight": 0.6}],
+    "rule": None,
+    "shadow": [{"rule": "tor", "action": "deny"}],
+    "degraded": ["is_abuser"],
+    "ruleset": 7,
+    "data_version": "r1",
+}
 CLEAN = {"is_abuser": False, "is_proxy": False, "is_tor_exit": False}
 # Longer than any of these tests, and no time that one waits for.
 LONG = 60
@@ -517,6 +540,102 @@ class Options(Case):
         self.assertEqual((str(copy), copy.__dict__), ("x (RATE_LIMITED)", error.__dict__))
         for code in SERVER_CODES + CLIENT_CODES:
             self.assertGreater(len(InklingError(code, "x").hint), 10)
+
+
+class Decisions(Case):
+    def test_what_is_sent_and_what_comes_back(self):
+        server, client = self.serve(drop, answer(200, DECISION))
+        found = client.assess(
+            "sign_up", ip="203.0.113.9", email="jané@x.org", facts={"plan": "free"}, idempotency_key="form-81"
+        )
+        _, path, headers, body = server.seen[-1]
+        self.assertEqual((path, headers["Idempotency-Key"]), ("/v1/assess", "form-81"))
+        sent = {"event": "sign_up", "ip": "203.0.113.9", "email": "jané@x.org", "facts": {"plan": "free"}}
+        self.assertEqual(json.loads(body), sent)
+        self.assertEqual((found.action, found.reasons[0].code, found.shadow[0].action), ("challenge", "tor_exit", "deny"))
+        self.assertEqual((found.facts, found.ip, found.json), (None, None, DECISION))
+
+    def test_more_can_be_included(self):
+        evidence = {"ip": {"reputation": CLEAN}, "email": {"valid": True, "disposable": False, "providers": []}}
+        server, client = self.serve(answer(200, {**DECISION, **evidence, "facts": {"ip.kind": "isp"}}))
+        found = client.assess("login", ip="203.0.113.9", with_evidence=True, with_facts=True)
+        self.assertEqual(server.seen[-1][1], "/v1/assess?include=evidence,facts")
+        self.assertEqual((found.ip.reputation.is_proxy, found.email.valid, found.facts["ip.kind"]), (False, True, "isp"))
+
+    def test_every_member_of_a_visitor_is_a_parameter(self):
+        parameters = inspect.signature(Inkling.assess).parameters
+        self.assertEqual([name for name in VISITOR_MEMBERS if name not in parameters], [])
+
+    def test_other_answers_are_none(self):
+        for value in ({**DECISION, "action": "quarantine"}, CLEAN, [], b"<html>", {**DECISION, "review": 1}):
+            _, client = self.serve(answer(200, value), retries=0)
+            self.fails("ANSWER_UNREADABLE", client.assess, "login", ip="203.0.113.9")
+
+    def test_an_outage_lets_in_and_a_throttled_key_does_not(self):
+        for step, verdict in ((drop, "allow"), (answer(429, problem("RATE_LIMITED", 429)), "deny")):
+            _, client = self.serve(step, retries=0, on_unavailable="allow")
+            found = client.assess("login", ip="203.0.113.9")
+            self.assertEqual((type(found), found.verdict), (Unavailable, verdict))
+            self.assertEqual(denies(found, lambda it: it.action == "deny"), verdict == "deny")
+
+    def test_outcomes(self):
+        server, client = self.serve(answer(204, b"", Content_Type=None), on_unavailable="allow")
+        self.assertIsNone(client.outcome("asm_a/b", "abuse"))
+        self.assertEqual(server.seen[-1][1], "/v1/assess/asm_a%2Fb/outcome")
+        self.assertEqual(json.loads(server.seen[-1][3]), {"outcome": "abuse"})
+        with self.assertRaises(ValueError):
+            client.outcome("asm_a", "fraud")
+        _, client = self.serve(answer(503, problem("KEYS_NOT_LOADED", 503)), retries=0, on_unavailable="allow")
+        self.fails("KEYS_NOT_LOADED", client.outcome, "asm_a", "abuse")
+
+    def test_the_fake_decides_as_the_sandbox_does(self):
+        fake = FakeInkling()
+        for visitor, action, score in (
+            ({"ip": "192.0.2.1", "email": "jane@example.com"}, "allow", 0),
+            ({"ip": "2001:DB8:0::6"}, "challenge", 0.7),
+            ({"email": "jane@disposable.example"}, "deny", 0.9),
+            ({"ip": "192.0.2.6", "email": "jane@mistyped.example"}, "challenge", 0.79),
+        ):
+            found = fake.assess("sign_up", **visitor)
+            self.assertEqual((found.action, found.score), (action, score))
+        self.fails("SANDBOX_VALUE_REQUIRED", fake.assess, "sign_up", ip="8.8.8.8")
+        self.assertTrue(self.fails("RATE_LIMITED", fake.assess, "sign_up", ip="203.0.113.14").is_throttled)
+        self.fails("PATH_NOT_FOUND", fake.reputation, "192.0.2.1")
+        fake.server.answer("jane@acme.com", action="deny")
+        self.assertEqual(fake.assess("sign_up", email="Jane@Acme.com").action, "deny")
+        fake.outcome(found.id, "legitimate")
+
+    def test_the_fake_fails_on_demand(self):
+        fake = FakeInkling(on_unavailable="allow")
+        for code, verdict in (("TIMED_OUT", "allow"), ("QUOTA_EXCEEDED", "deny")):
+            fake.server.fail(code)
+            self.assertEqual(fake.assess("sign_up", ip="192.0.2.1").verdict, verdict)
+        fake.server.recover()
+        self.assertEqual(fake.assess("sign_up", ip="192.0.2.1").action, "allow")
+
+
+class Addresses(unittest.TestCase):
+    def test_of_visitors_behind_proxies(self):
+        for peer, header, trust, expected in (
+            ("203.0.113.9", "198.51.100.1", 0, "203.0.113.9"),
+            ("10.0.0.1", "198.51.100.1, 203.0.113.9", 1, "203.0.113.9"),
+            ("10.0.0.1", "198.51.100.1, 203.0.113.9", 9, "198.51.100.1"),
+            ("10.0.0.1", None, 1, "10.0.0.1"),
+            ("::ffff:10.0.0.1", "198.51.100.1, 203.0.113.9, 10.0.0.2", ["private"], "203.0.113.9"),
+            ("203.0.113.9", "198.51.100.1", ["private"], "203.0.113.9"),
+            ("127.0.0.1", "[2001:db8::1]:443", ["loopback"], "2001:db8::1"),
+            ("127.0.0.1", "203.0.113.9:1234", ["127.0.0.0/8"], "203.0.113.9"),
+            ("127.0.0.1", "unknown", 1, None),
+            ("fe80::1%eth0", None, 0, "fe80::1"),
+            (None, None, 0, None),
+        ):
+            with self.subTest(peer=peer, header=header, trust=trust):
+                self.assertEqual(visitor_address(peer, header, trust_proxy=trust), expected)
+
+    def test_wrong_proxies_are_refused(self):
+        for trust in (-1, True, 33, "private", ["10.0.0.1/8"], ["nowhere"]):
+            with self.subTest(trust=trust), self.assertRaises(ValueError):
+                visitor_address("10.0.0.1", None, trust_proxy=trust)
 
 
 if __name__ == "__main__":

@@ -30,8 +30,11 @@ export const DATA_FOLDER = {
   databaseHistory: "database-history.json",
   /** What is kept of the last build beyond its release. */
   lastBuild: "last-build.json",
-  /** The last version of the channel that was taken, and this server's id in its roll-outs. */
+  /** The last version of the channel that was taken, its ruleset, and this server's id in its roll-outs. */
   channel: "channel.json",
+  channelRuleset: "channel-ruleset.json",
+  /** The last one of the channel that could be evaluated. */
+  appliedRuleset: "applied-ruleset.json",
   channelReport: "channel-report.json",
   serverId: "server-id",
   hosts: "hosts",

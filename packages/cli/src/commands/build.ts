@@ -5,7 +5,7 @@ import { currentName, messageOf, ReleaseError, RepeatedCheck } from "@inkling/re
 import { ChannelError, PublishStopped } from "@inkling/release-store/channel";
 import type { HostEntry } from "@inkling/server";
 import { type Command, Option } from "commander";
-import { channelOf, openPublisher, renewIfDue, signingKey } from "../runtime/channel.ts";
+import { channelOf, newestRuleset, openPublisher, renewIfDue, signingKey } from "../runtime/channel.ts";
 import { addAction, type Context } from "../runtime/command.ts";
 import { keepFresh } from "../runtime/keep-fresh.ts";
 import { LiveSettings, recordStart } from "../runtime/live-settings.ts";
@@ -69,6 +69,11 @@ async function keepBuilding(
   };
   live.reloadOnHangUp(stopper, trail);
   void recordStart(settings, live.role, trail);
+  let unread: string | undefined;
+  const onUnread = (reason: string) => {
+    if (reason !== unread) log.error("channel-warning", { reason }); // looked for every 10 s
+    unread = reason;
+  };
   const publish = async () => {
     const name = currentName(dataDir);
     if (percent === undefined || name === undefined) return;
@@ -77,7 +82,8 @@ async function keepBuilding(
         onUpload: (path, bytes) => log.info("channel-upload", { path, bytes }),
         onWarning: (reason) => log.error("channel-warning", { reason }),
       });
-      const done = await renewIfDue(publisher, dataDir, name, percent);
+      const ruleset = await newestRuleset(settings, onUnread);
+      const done = await renewIfDue(publisher, dataDir, name, percent, ruleset);
       if (done === undefined) return;
       const { channel, version, release } = done;
       log.info("channel-published", { channel, version, release: release.name, percent: done.percent });

@@ -2,12 +2,13 @@
 //
 // err  CliError with a hint
 
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { type Settings, variableName } from "@inkling/contract";
 import { type ChannelLocation, messageOf, parseChannel, serverId } from "@inkling/release-store";
 import {
   ChannelError,
   ChannelFollower,
+  type ChannelRuleset,
   type FollowerOptions,
   openReader,
   openStore,
@@ -21,9 +22,10 @@ import type { RunningServer } from "@inkling/server";
 import { isSharedDatabase } from "@inkling/server/store";
 import { verifyInProcess } from "@inkling/server/verify";
 import { processEnvironment, workerEnvironment } from "../config/environment.ts";
-import { maskUrl } from "../config/settings.ts";
+import { databaseFile, maskUrl } from "../config/settings.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import type { Context } from "./command.ts";
+import { withStore } from "./store.ts";
 
 /** An expected failure of a channel for the terminal. */
 function fromChannel(error: unknown): unknown {
@@ -96,6 +98,7 @@ export function openPublisher(
     ...(isSharedDatabase(settings.databaseUrl) && {
       exclusively: databaseLock(settings, progress.onWarning),
     }),
+    ruleset: () => newestRuleset(settings, progress.onWarning),
     now: Date.now,
     signal: stopper.signal,
     ...progress,
@@ -127,10 +130,28 @@ function databaseLock(
   };
 }
 
+/** The newest ruleset, for the channel; undefined without a database or a ruleset, and while the database is unreachable. */
+export async function newestRuleset(
+  settings: Settings,
+  onWarning: PublisherOptions["onWarning"],
+): Promise<ChannelRuleset | undefined> {
+  const file = databaseFile(settings);
+  if (file !== undefined && !existsSync(file)) return undefined; // publishing makes none
+  const { StoreError } = await import("@inkling/server"); // of publishers alone
+  try {
+    const { number, text } = await withStore(settings, (store) => store.rulesets.newest());
+    return number === 0 ? undefined : { number, text };
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    onWarning?.(`the channel keeps its ruleset: ${error.message}`);
+    return undefined;
+  }
+}
+
 const RENEW_MS = 86_400_000;
 
 /**
- * Publishes a release that the channel does not name yet; renews the channel once a day.
+ * Publishes a release or a ruleset that the channel does not name yet; renews the channel once a day.
  * @returns undefined when there was nothing to do
  */
 export async function renewIfDue(
@@ -138,13 +159,15 @@ export async function renewIfDue(
   dataDir: string,
   name: string,
   percent: number,
+  ruleset: ChannelRuleset | undefined,
 ): Promise<Statement | undefined> {
   const before = await publisher.read();
   const isSame = before?.release.name === name;
   const isOld = before !== undefined && Date.now() - Date.parse(before.published_at) >= RENEW_MS;
   // After a rollback on the channel, the release that was rolled back from stays away until there is a newer one.
   if (isSame || before?.kept.some((each) => each.name === name)) {
-    return isOld ? publisher.promote(before.percent) : undefined;
+    const isOtherRuleset = ruleset !== undefined && ruleset.number !== before.ruleset?.number;
+    return isOld || isOtherRuleset ? publisher.promote(before.percent) : undefined;
   }
   return publisher.publish(dataDir, name, before === undefined ? 100 : percent);
 }

@@ -1,14 +1,17 @@
-// fastify.ts: `request.visitor` for Fastify.
+// fastify.ts: `request.visitor` and `protect()` for Fastify.
 
 /// <reference types="fastify" preserve="true" />
 
 import { type NodeRequest, nodeFacts } from "./express.ts";
+import { type Admitted, type Assessor, guard, type ProtectOptions } from "./protect.ts";
 import { type Visitor, type VisitorLookups, type VisitorOptions, visitors } from "./visitor.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
     /** The sender of this request: from `visitor()` from @inkling/client/fastify. */
     visitor: Visitor;
+    /** The decision about the sender: from `protect()` from @inkling/client/fastify. Never "deny". */
+    assessment: Admitted;
   }
 }
 
@@ -49,4 +52,25 @@ export function visitor(client: VisitorLookups, options: VisitorOptions<FastifyL
   };
   // Fastify scopes what a plugin adds to the plugin unless this is set.
   return Object.assign(plugin, { [Symbol.for("skip-override")]: true });
+}
+
+/** What is called of Fastify's reply. */
+export interface FastifyLikeReply {
+  code(status: number): { send(body: unknown): unknown };
+}
+
+/**
+ * `app.post("/sign-up", { preHandler: protect(inkling, { trustProxy: 1 }) }, handler)`: responds with 403 to visitors who
+ * are denied; the handler of all others gets `request.assessment`.
+ * @throws TypeError for options that are wrong
+ */
+export function protect(client: Assessor, options: ProtectOptions<FastifyLikeRequest> = {}) {
+  const ask = guard(client, options, ({ raw }: FastifyLikeRequest) => nodeFacts(raw));
+  return async (request: FastifyLikeRequest, reply: FastifyLikeReply): Promise<unknown> => {
+    const { raw, body } = request as FastifyLikeRequest & { readonly body?: unknown };
+    const found = await ask(request, raw.headers["user-agent"] as string | undefined, body);
+    if ("refusal" in found) return reply.code(found.refusal.status).send(found.refusal.body);
+    (request as FastifyLikeRequest & { assessment: Admitted }).assessment = found.admitted;
+    return undefined;
+  };
 }

@@ -1,4 +1,4 @@
-// hono.ts: `c.var.visitor` for Hono, on Node, Bun, Deno and edge runtimes.
+// hono.ts: `c.var.visitor` and `protect()` for Hono, on Node, Bun, Deno and edge runtimes.
 //
 // note The address of a connection comes from what the server passes as `c.env`: Node's server { incoming }, Bun's server,
 //      Deno's { remoteAddr }. Where there is none, as on Cloudflare, set `address`:
@@ -6,12 +6,15 @@
 
 /// <reference types="hono" preserve="true" />
 
+import { type Admitted, type Assessor, guard, isJsonType, type ProtectOptions } from "./protect.ts";
 import { type Visitor, type VisitorLookups, type VisitorOptions, visitors } from "./visitor.ts";
 
 declare module "hono" {
   interface ContextVariableMap {
     /** The sender of this request: from `visitor()` from @inkling/client/hono. */
     visitor: Visitor;
+    /** The decision about the sender: from `protect()` from @inkling/client/hono. Never "deny". */
+    assessment: Admitted;
   }
 }
 
@@ -34,17 +37,50 @@ interface Connection {
  * @throws TypeError for options that are wrong
  */
 export function visitor<C extends HonoLikeContext>(client: VisitorLookups, options: VisitorOptions<C> = {}) {
-  const visitorOf = visitors(client, options, (c: C) => ({
-    peer: peerOf(c),
-    forwardedFor: c.req.header("x-forwarded-for"),
-  }));
+  const visitorOf = visitors(client, options, (c: C) => factsOf(c));
   return async (c: C, next: () => Promise<void>): Promise<void> => {
     c.set("visitor", visitorOf(c));
     await next();
   };
 }
 
-function peerOf({ env, req }: HonoLikeContext): string | undefined {
+/** What is read of Hono's context for a decision. Hono keeps the body, so that the handler can read it again. */
+export interface HonoLikeForm extends Omit<HonoLikeContext, "set"> {
+  readonly req: HonoLikeContext["req"] & {
+    json(): Promise<unknown>;
+    parseBody(options: { all: true }): Promise<unknown>;
+  };
+  set(name: "assessment", value: Admitted): void;
+}
+
+/**
+ * `app.post("/sign-up", protect(inkling, { trustProxy: 1 }), handler)`: responds with 403 to visitors who are denied; the
+ * handler of all others gets `c.var.assessment`. The body is JSON or a form.
+ * @throws TypeError for options that are wrong
+ */
+export function protect<C extends HonoLikeForm>(client: Assessor, options: ProtectOptions<C> = {}) {
+  const ask = guard(client, options, (c: C) => factsOf(c));
+  return async (c: C, next: () => Promise<void>): Promise<Response | undefined> => {
+    const found = await ask(c, c.req.header("user-agent"), await bodyOf(c.req));
+    if ("refusal" in found) return Response.json(found.refusal.body, { status: found.refusal.status });
+    c.set("assessment", found.admitted);
+    await next();
+    return undefined;
+  };
+}
+
+/** Null for what cannot be read: a visitor's fault, and not the application's. */
+function bodyOf(request: HonoLikeForm["req"]): Promise<unknown> {
+  const isJson = isJsonType(request.header("content-type"));
+  return (isJson ? request.json() : request.parseBody({ all: true })).catch(() => null);
+}
+
+const factsOf = (c: Pick<HonoLikeContext, "req" | "env">) => ({
+  peer: peerOf(c),
+  forwardedFor: c.req.header("x-forwarded-for"),
+});
+
+function peerOf({ env, req }: Pick<HonoLikeContext, "req" | "env">): string | undefined {
   if (typeof env !== "object" || env === null) return undefined;
   const { incoming, remoteAddr } = env as Connection;
   const server = ("server" in env ? env.server : env) as Connection;

@@ -5,15 +5,25 @@
 //      alone it is not known: X-Forwarded-For is whatever the visitor sends.
 
 import { wrong } from "../options.ts";
-import { type Visitor, type VisitorLookups, type VisitorOptions, visitors } from "./visitor.ts";
+import { type Admitted, type Assessor, guard, isJsonType, type ProtectOptions } from "./protect.ts";
+import {
+  type AddressOptions,
+  type Visitor,
+  type VisitorLookups,
+  type VisitorOptions,
+  visitors,
+} from "./visitor.ts";
 
 /** A Request, a NextRequest, or `{ headers: await headers() }`. */
 export interface WithHeaders {
   readonly headers: { get(name: string): string | null };
 }
 
-export type NextOptions<R extends WithHeaders> = Omit<VisitorOptions<R>, "trustProxy"> &
-  ({ readonly trustProxy: number } | { readonly address: (request: R) => string | undefined });
+type HasAddress<R> =
+  | { readonly trustProxy: number }
+  | { readonly address: (request: R) => string | undefined };
+export type NextOptions<R extends WithHeaders> = Omit<VisitorOptions<R>, "trustProxy"> & HasAddress<R>;
+export type NextProtectOptions<R extends WithHeaders> = Omit<ProtectOptions<R>, "trustProxy"> & HasAddress<R>;
 
 /**
  * `const visitorOf = visitor(inkling, { trustProxy: 1 })`, then `visitorOf(request)` or
@@ -24,17 +34,23 @@ export function visitor<R extends WithHeaders>(
   client: VisitorLookups,
   options: NextOptions<R>,
 ): (request: R) => Visitor {
-  const { trustProxy } = options as VisitorOptions<R>;
-  if (options.address === undefined && !(typeof trustProxy === "number" && trustProxy > 0))
+  requireProxies(options);
+  return visitors(client, options, factsOf);
+}
+
+/** @throws TypeError */
+function requireProxies<R>({ address, trustProxy }: AddressOptions<R>): void {
+  if (address === undefined && !(typeof trustProxy === "number" && trustProxy > 0))
     throw wrong(
       "trustProxy",
       "must be the number of proxies in front of Next.js, at least 1; or set `address`",
     );
-  return visitors(client, options, ({ headers }) => ({
-    peer: undefined,
-    forwardedFor: headers.get("x-forwarded-for"),
-  }));
 }
+
+const factsOf = ({ headers }: WithHeaders) => ({
+  peer: undefined,
+  forwardedFor: headers.get("x-forwarded-for"),
+});
 
 /**
  * Gives a handler its request with `request.visitor`:
@@ -48,4 +64,45 @@ export function withVisitor<R extends WithHeaders = Request, Rest extends unknow
 ): (request: R, ...rest: Rest) => Result {
   const visitorOf = visitor(client, options);
   return (request, ...rest) => handler(Object.assign(request, { visitor: visitorOf(request) }), ...rest);
+}
+
+/** A Request or a NextRequest, as far as it is read. */
+export interface WithBody extends WithHeaders {
+  clone(): {
+    json(): Promise<unknown>;
+    formData(): Promise<{ keys(): Iterable<string>; getAll(name: string): readonly unknown[] }>;
+  };
+}
+
+/**
+ * Asks for a decision in front of a route handler, and responds with 403 to visitors who are denied; the handler of all
+ * others gets its request with `request.assessment`. The body, JSON or a form, can be read again.
+ * `export const POST = protect(inkling, { trustProxy: 1 }, async (request) => …)`
+ * @throws TypeError for options that are wrong
+ */
+export function protect<R extends WithBody = Request, Rest extends unknown[] = []>(
+  client: Assessor,
+  options: NextProtectOptions<R>,
+  handler: (request: R & { readonly assessment: Admitted }, ...rest: Rest) => Response | Promise<Response>,
+): (request: R, ...rest: Rest) => Promise<Response> {
+  requireProxies(options);
+  const ask = guard<R>(client, options, factsOf);
+  return async (request, ...rest) => {
+    const found = await ask(request, request.headers.get("user-agent"), await bodyOf(request));
+    if ("refusal" in found) return Response.json(found.refusal.body, { status: found.refusal.status });
+    return handler(Object.assign(request, { assessment: found.admitted }), ...rest);
+  };
+}
+
+/** Null for what cannot be read: a visitor's fault, and not the application's. */
+async function bodyOf(request: WithBody): Promise<unknown> {
+  const copy = request.clone();
+  try {
+    if (isJsonType(request.headers.get("content-type"))) return await copy.json();
+    const form = await copy.formData();
+    const one = (all: readonly unknown[]) => (all.length === 1 ? all[0] : all);
+    return Object.fromEntries([...form.keys()].map((name) => [name, one(form.getAll(name))]));
+  } catch {
+    return null;
+  }
 }

@@ -35,8 +35,8 @@ export interface VisitorLookups {
   reputation(ip: string, options?: LookupOptions): Promise<LookupResult<"reputation"> | Unavailable>;
 }
 
-/** @typeParam R the framework's request */
-export interface VisitorOptions<R> {
+/** How the visitor's address is found. @typeParam R the framework's request */
+export interface AddressOptions<R> {
   /**
    * The proxies in front of the application: how many, or which networks. 0, the default: none, X-Forwarded-For is
    * not read.
@@ -46,6 +46,10 @@ export interface VisitorOptions<R> {
   readonly address?: (request: R) => string | undefined;
   /** On a developer's machine: the address that visitors from this machine itself count as. */
   readonly loopback?: string;
+}
+
+/** @typeParam R the framework's request */
+export interface VisitorOptions<R> extends AddressOptions<R> {
   /** Starts both lookups when the request arrives, instead of when they are used. */
   readonly eager?: boolean;
 }
@@ -70,23 +74,35 @@ export function visitors<R>(
   factsOf: (request: R) => RequestFacts,
 ): (request: R) => Visitor {
   refuseUnknown(options, VISITOR_OPTIONS, "of visitor()");
-  const trust = readTrust(options.trustProxy ?? 0);
-  const { loopback } = options;
+  const addressOf = addressFinder(options, factsOf);
+  return (request) => {
+    const visitor = new RequestVisitor(client, addressOf(request));
+    if (options.eager === true) visitor.begin();
+    return visitor;
+  };
+}
+
+/** Finds the address that each request counts as sent from; undefined when it is not known. @throws TypeError */
+export function addressFinder<R>(
+  { trustProxy = 0, address: readAddress, loopback }: AddressOptions<R>,
+  factsOf: (request: R) => RequestFacts,
+): (request: R) => string | undefined {
+  const trust = readTrust(trustProxy);
   if (loopback !== undefined && parseIp(loopback) === undefined)
     throw wrong("loopback", "must be an IP address");
-  const { address: readAddress } = options;
   const found =
     readAddress !== undefined
       ? (request: R) => callerAddress(readAddress(request), undefined, 0)
       : (request: R) => fromFacts(factsOf(request), trust);
   return (request) => {
     const address = found(request);
-    const counted =
-      address !== undefined && loopback !== undefined && isLoopback(address) ? loopback : address;
-    const visitor = new RequestVisitor(client, counted);
-    if (options.eager === true) visitor.begin();
-    return visitor;
+    return address !== undefined && loopback !== undefined && isLoopback(address) ? loopback : address;
   };
+}
+
+/** What a lookup ends with where the address is not known. */
+export function addressUnknown(): Promise<never> {
+  return Promise.reject(new InklingError("ADDRESS_UNKNOWN", "The visitor's address is not known"));
 }
 
 function fromFacts({ peer, forwardedFor }: RequestFacts, trust: ReadTrust): string | undefined {
@@ -138,7 +154,6 @@ class RequestVisitor implements Visitor {
 
   #lookUp(lookup: "geolocate" | "reputation", options: LookupOptions | undefined): Promise<unknown> {
     if (this.address !== undefined) return this.#client[lookup](this.address, options);
-    const unknown = new InklingError("ADDRESS_UNKNOWN", "The visitor's address is not known");
-    return settle(this.#client.onUnavailable, "deny", Promise.reject(unknown)); // never throttled: not sent
+    return settle(this.#client.onUnavailable, "deny", addressUnknown()); // never throttled: not sent
   }
 }

@@ -4,66 +4,40 @@
 // in   what the client gives to `fetch`
 // out  a Response as the server's, or a failure of the connection
 // src  sandbox-answers.ts, made from the server's own tables
-// note Syntax of email addresses is read roughly: a top-level domain that does not exist counts as real
-//      (SANDBOX_VALUE_REQUIRED instead of not valid), and labels that follow from the text are not in the evidence
 
 import type { Answer, Lookup } from "../answers.ts";
+import type { AssessmentResult } from "../assess.ts";
 import type { DataName } from "../data-state.ts";
 import { type ClientCode, InklingError, type ServerCode } from "../errors.ts";
-import { type Answers, DATA_OF, NO_FLAGS } from "../generated.ts";
-import { formatIp, type Ip, isIn, parseIp, parseNetwork } from "../ip.ts";
+import { type AssessmentInput, DATA_OF } from "../generated.ts";
 import { SANDBOX } from "./sandbox-answers.ts";
+import { PLAIN_DECISION, sandboxDecision } from "./sandbox-decision.ts";
 import type { Row } from "./sandbox-table.ts";
+import { domainOf, normal, PLAIN, sandboxRow, subjectOf } from "./sandbox-values.ts";
 
 /** The members of an answer that matter to a test, evidence and checks included. */
-export type OwnAnswer<L extends Lookup> = Partial<
-  Answer<
-    L,
-    L extends "email" ? { evidence: true; checks: ["mx"] } : { evidence: true; network: true; subject: true }
-  >
+export type OwnAnswer<L extends Asked> = Partial<
+  L extends Lookup
+    ? Answer<
+        L,
+        L extends "email"
+          ? { evidence: true; checks: ["mx"] }
+          : { evidence: true; network: true; subject: true }
+      >
+    : AssessmentResult<{ evidence: true; facts: true }>
 >;
 
-/** What an answer has where a test gives nothing. */
-const PLAIN: Answers = {
-  geolocate: {
-    city: {},
-    continent: {},
-    country: {},
-    location: {},
-    postal: {},
-    registered_country: {},
-    subdivisions: [],
-  },
-  reputation: NO_FLAGS,
-  email: { valid: true, disposable: false, providers: [] },
-};
 type Entry = { readonly members?: readonly string[] };
 /** Does the entry say something of the answer itself, and not of the network that may be included? */
 const isOfAnswer = ({ members }: Entry) => !members?.some((name) => name.startsWith("network."));
 
-const NOT_VALID = { valid: false, disposable: false, providers: [], evidence: [], checks: { mx: "skipped" } };
-
 const PATH = /^\/v1\/(?:ip|user)-intel\/(geolocate|reputation|email)(?:\/(.*))?$/;
-const LOCAL =
-  /^(?:[\w!#$%&'*+/=?^`{|}~\u00a1-\u{10ffff}-]+(?:\.[\w!#$%&'*+/=?^`{|}~\u00a1-\u{10ffff}-]+)*|"(?:[^"\\\p{Cc}]|\\[ -~])*")$/u;
-/** Two labels or more; the last has a letter, and is not one of RFC 2606 and RFC 6761. */
-const MAIL_DOMAIN =
-  /^(?:[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}])?\.)+(?!\d+$|(?:example|test|localhost|invalid|local|onion|alt)$)[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}])?$/u;
-
-const byAddress = (rows: Readonly<Record<string, Row>>) =>
-  new Map(Object.entries(rows).map(([text, row]) => [normal(text), row]));
-const EMAIL = new Map(Object.entries(SANDBOX.email));
-const CHECKED_EMAIL = new Map(Object.entries(SANDBOX.checkedEmail));
+const ASSESS_PATH = "/v1/assess";
+const OUTCOME_PATH = /^\/v1\/assess\/asm_[0-9A-Za-z]{16}\/outcome$/;
 const PROBLEMS = new Map(Object.entries(SANDBOX.problems));
-const ADDRESSES = { geolocate: byAddress(SANDBOX.geolocate), reputation: byAddress(SANDBOX.reputation) };
-const isInOneOf = (networks: readonly string[], ip: Ip) =>
-  networks.some((text) => isIn(parseNetwork(text)!, ip));
 
-/** One form of each value: an address in eight groups, an email address in lower case. */
-function normal(value: string): string {
-  const ip = parseIp(value);
-  return ip === undefined ? value.toLowerCase() : formatIp(ip);
-}
+/** What a test can set an answer for. */
+type Asked = Lookup | "assess";
 
 /** Of a request. */
 interface Wants {
@@ -81,8 +55,9 @@ export class SandboxServer {
   /**
    * Sets the answer for a value, also for a real one: the members that matter, the others are those of an ordinary
    * visitor. A code stands for that error: "IP_ADDRESS_NOT_FOUND" for an unknown place, "RATE_LIMITED".
+   * @param lookup "assess": decisions about visitors with that address or email address
    */
-  answer<L extends Lookup>(lookup: L, value: string, answer: OwnAnswer<L> | ServerCode): void {
+  answer<L extends Asked>(lookup: L, value: string, answer: OwnAnswer<L> | ServerCode): void {
     if (typeof answer === "string") documentOf(lookup, answer); // refuses what is no code
     this.own.set(
       `${lookup} ${normal(value)}`,
@@ -111,7 +86,11 @@ export class SandboxServer {
     const { pathname, searchParams } = new URL(url);
     const [, name, value] = PATH.exec(pathname) ?? [];
     const lookup = (name ?? "reputation") as Lookup;
-    if (this.failure !== undefined) return this.failed(lookup, this.failure);
+    const isOutcome = OUTCOME_PATH.test(pathname);
+    const asked = pathname === ASSESS_PATH || isOutcome ? "assess" : lookup;
+    if (this.failure !== undefined) return this.failed(asked, this.failure);
+    if (isOutcome) return new Response(null, { status: 204, headers: headersOf("application/json") });
+    if (asked === "assess") return this.assessed(JSON.parse(String(body)), searchParams.get("include") ?? "");
     if (name === undefined) return this.refused(lookup, "PATH_NOT_FOUND");
     const included = (searchParams.get("include") ?? "").split(",");
     const wants = {
@@ -140,8 +119,34 @@ export class SandboxServer {
     return this.sent(lookup, lines.map((line) => `${bodyOf(JSON.parse(line))}\n`).join(""), type);
   }
 
+  private assessed(visitor: AssessmentInput, include: string): Response {
+    const { ip, email } = visitor;
+    const own = [ip, email].map((value) => value && this.own.get(`assess ${normal(value)}`)).find(Boolean);
+    const decided: Row = own || sandboxDecision(visitor);
+    if (typeof decided === "string") return this.refused("assess", decided);
+    const { facts, ...plain } = decided;
+    const wants = { evidence: true, network: false, subject: false, mx: false };
+    const found = (lookup: Lookup, value: string, more: Partial<Wants> = {}) => {
+      const row = this.find(lookup, value, { ...wants, ...more });
+      return typeof row === "string" ? undefined : row;
+    };
+    const evidence = {
+      ...(ip !== undefined && {
+        ip: { geolocate: found("geolocate", ip), reputation: found("reputation", ip, { network: true }) },
+      }),
+      ...(email !== undefined && { email: found("email", email) }),
+    };
+    const included = include.split(",");
+    const answer = {
+      ...(included.includes("evidence") && evidence),
+      ...plain,
+      ...(included.includes("facts") && { facts: facts ?? {} }),
+    };
+    return new Response(JSON.stringify(answer), { headers: headersOf("application/json") });
+  }
+
   private find(lookup: Lookup, value: string, wants: Wants): Row {
-    const row = this.own.get(`${lookup} ${normal(value)}`) ?? sandboxRow(lookup, value, wants);
+    const row = this.own.get(`${lookup} ${normal(value)}`) ?? sandboxRow(lookup, value, wants.mx);
     if (typeof row === "string") return row;
     const { evidence = [], checks = { mx: "found" }, ip, prefix, network, ...plain } = row;
     const subject = subjectOf(value);
@@ -163,7 +168,7 @@ export class SandboxServer {
     return new Response(text, { headers: { ...headersOf(type), ...state } });
   }
 
-  private refused(lookup: Lookup, code: string): Response {
+  private refused(lookup: Asked, code: string): Response {
     const document = documentOf(lookup, code);
     const retryAfter = SANDBOX.retryAfter[code];
     return new Response(JSON.stringify({ ...document, request_id: "fake" }), {
@@ -175,7 +180,7 @@ export class SandboxServer {
     });
   }
 
-  private failed(lookup: Lookup, code: ServerCode | ClientCode): Response {
+  private failed(lookup: Asked, code: ServerCode | ClientCode): Response {
     if (PROBLEMS.has(code)) return this.refused(lookup, code);
     throw new InklingError(code, "The fake server is set to fail");
   }
@@ -188,7 +193,7 @@ const headersOf = (type: string) => ({
 });
 
 /** @throws TypeError for a code that no server sends */
-function documentOf(lookup: Lookup, code: string) {
+function documentOf(lookup: Asked, code: string) {
   const row = PROBLEMS.get(code);
   if (row === undefined) throw new TypeError(`@inkling/client/testing: ${code} is no code of a server`);
   return { ...row, detail: row.detail.replace("{lookup}", lookup) };
@@ -196,48 +201,9 @@ function documentOf(lookup: Lookup, code: string) {
 
 const UNKNOWN_NETWORK = { kind: "unknown", shared: false, services: [] };
 
-/** Of an address that has none of its own: itself, and the network of documentation around it. */
-function subjectOf(value: string): { readonly ip: string; readonly prefix: string } {
-  const text = value === "me" ? SANDBOX.me : value;
-  const ip = parseIp(text);
-  if (ip === undefined) return { ip: text, prefix: text };
-  const around = SANDBOX.documentation.find((network) => isIn(parseNetwork(network)!, ip));
-  return { ip: text, prefix: around ?? `${text}/${ip.bits}` };
-}
-
-function completed(lookup: Lookup, value: string, answer: Readonly<Record<string, unknown>>): Row {
+function completed(lookup: Asked, value: string, answer: Readonly<Record<string, unknown>>): Row {
+  if (lookup === "assess") return { ...PLAIN_DECISION, ...answer };
   const isDisposable = lookup === "email" && answer.disposable === true;
   const providers = isDisposable && { providers: [domainOf(value)] };
   return { ...PLAIN[lookup], ...providers, ...answer };
-}
-
-function sandboxRow(lookup: Lookup, value: string, wants: Wants): Row {
-  if (lookup === "email") return emailRow(value, wants);
-  const ip = parseIp(value === "me" ? SANDBOX.me : value);
-  if (ip === undefined) return "IP_ADDRESS_INVALID";
-  const row = ADDRESSES[lookup].get(formatIp(ip));
-  if (row !== undefined) return row;
-  if (isInOneOf(SANDBOX.documentation, ip))
-    return lookup === "geolocate" ? "IP_ADDRESS_NOT_FOUND" : { ...PLAIN.reputation };
-  return isInOneOf(SANDBOX.reserved, ip) ? "IP_ADDRESS_RESERVED" : "SANDBOX_VALUE_REQUIRED";
-}
-
-function emailRow(value: string, { mx }: Wants): Row {
-  const domain = domainOf(value);
-  const row = (mx ? CHECKED_EMAIL.get(domain) : undefined) ?? EMAIL.get(domain);
-  if (row === undefined) return MAIL_DOMAIN.test(domain) ? "SANDBOX_VALUE_REQUIRED" : NOT_VALID;
-  if (typeof row === "string") return row;
-  const local = value.slice(0, value.lastIndexOf("@"));
-  const valid = row.valid === true && LOCAL.test(local) && local.length <= 64;
-  return { checks: { mx: row.valid === true ? "found" : "skipped" }, ...row, valid };
-}
-
-function domainOf(email: string): string {
-  const at = email.lastIndexOf("@");
-  return at < 0
-    ? ""
-    : email
-        .slice(at + 1)
-        .toLowerCase()
-        .replace(/\.$/, "");
 }

@@ -1,9 +1,16 @@
 // sandbox-table.ts: the form of sandbox-answers.ts, which `npm run generate` writes.
 
 import type { Problem } from "../errors.ts";
+import type { FactValues, ReasonCode } from "../generated.ts";
 
 /** An answer with its evidence, or a code. */
 export type Row = Readonly<Record<string, unknown>> | string;
+
+/** What an address or a domain contributes to a decision. */
+export interface Share {
+  readonly reasons: readonly ReasonCode[];
+  readonly facts: FactValues;
+}
 
 export interface SandboxAnswers {
   readonly version: string;
@@ -14,6 +21,12 @@ export interface SandboxAnswers {
   readonly email: Readonly<Record<string, Row>>;
   /** Those that differ with `?checks=mx`. */
   readonly checkedEmail: Readonly<Record<string, Row>>;
+  /** Or a code. */
+  readonly assessedAddresses: Readonly<Record<string, Share | string>>;
+  readonly assessedDomains: Readonly<Record<string, Share | string>>;
+  /** In the order in which answers have them. */
+  readonly weights: Readonly<Record<string, number>>;
+  readonly thresholds: { readonly challenge: number; readonly deny: number };
   readonly problems: Readonly<Record<string, Problem & { readonly detail: string; readonly type: string }>>;
   /** Seconds, by code. */
   readonly retryAfter: Readonly<Record<string, string>>;

@@ -112,4 +112,18 @@ describe("a fake client", () => {
     inkling.server.lack();
     assert.equal((await inkling.reputation("192.0.2.1")).is_proxy, false);
   });
+
+  test("decides as a test wants", async () => {
+    const inkling = fakeInkling({ onUnavailable: "allow" });
+    inkling.server.answer("assess", "jane@acme.com", { action: "challenge", review: true });
+    inkling.server.answer("assess", "81.2.69.142", "RATE_LIMITED");
+    const visitor = { event: "sign_up", email: "jane@acme.com" };
+    const decided = await inkling.assess(visitor);
+    assert.ok(!(decided instanceof Unavailable));
+    assert.deepEqual([decided.action, decided.review, decided.ruleset], ["challenge", true, 0]);
+    assert.ok((await inkling.assess({ event: "login", ip: "81.2.69.142" })) instanceof Unavailable);
+    await inkling.outcome(decided.id, "legitimate");
+    inkling.server.fail();
+    assert.ok((await inkling.assess(visitor)) instanceof Unavailable);
+  });
 });

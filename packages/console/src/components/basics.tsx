@@ -59,6 +59,11 @@ export const Linked = ({ text }: { text: string }) => (
   </span>
 );
 
+/** Text in which what stands between backticks is code. */
+export const Marked = ({ text }: { text: string }) => (
+  <span>{text.split("`").map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))}</span>
+);
+
 type Definition = readonly [name: string, content: ComponentChildren];
 
 /** Names with what they mean; rows without content are omitted. */

@@ -12,13 +12,16 @@ const GAP = 10;
 const BOTTOM = 22;
 const TOP = 8;
 
-/** A number per point in time; each series has its colour by position, at most four. */
+/** A number per point in time. */
 export interface Series<P, V extends number | null = number> {
   readonly name: string;
+  /** 0 to 3; by position unless given. */
+  readonly color?: number;
   readonly of: (point: P) => V;
 }
 
 const seriesColor = (k: number) => `var(--series-${k})`;
+const colorOf = ({ color }: { readonly color?: number }, k: number) => seriesColor(color ?? k);
 
 interface Point {
   readonly at: string;
@@ -73,7 +76,7 @@ export function BarChart<P extends Point>(props: ChartProps<P, number>) {
           {layers.map((layer, k) => {
             const [from = 0, to = 0] = layer[i] ?? [];
             const place = { x: x(i) + slot * 0.1, y: y(to), width: slot * 0.8, height: y(from) - y(to) };
-            return <rect key={layer.key.name} fill={seriesColor(k)} {...place} />;
+            return <rect key={layer.key.name} fill={colorOf(layer.key, k)} {...place} />;
           })}
         </g>
       ))}
@@ -94,25 +97,23 @@ export function LineChart<P extends Point>(props: LineChartProps<P>) {
     (_, i) => x(i),
     (value) => layout.y(value ?? 0),
   ).defined((value) => value !== null);
-  const lines = series.map(({ name, of }) => ({ name, values: points.map(of) }));
+  const lines = series.map((one, k) => ({
+    name: one.name,
+    color: colorOf(one, k),
+    values: points.map(one.of),
+  }));
   const last = lines.map(
     ({ name, values }) => `${name} ${formatValue(values.findLast((v) => v !== null) ?? 0)}`,
   );
   return (
     <Frame {...props} summary={`At the end: ${last.join(", ")}.`} layout={layout}>
-      {lines.map(({ name, values }, k) => (
+      {lines.map(({ name, color, values }) => (
         <g key={name}>
-          <path fill="none" stroke={seriesColor(k)} stroke-width={2} d={path(values) ?? ""} />
+          <path fill="none" stroke={color} stroke-width={2} d={path(values) ?? ""} />
           {values.map((value, i) => {
             const { at = "" } = points[i] ?? {};
             return value === null ? null : (
-              <circle
-                key={at}
-                fill={seriesColor(k)}
-                cx={x(i)}
-                cy={layout.y(value)}
-                r={values.length > 60 ? 1.5 : 2.5}
-              >
+              <circle key={at} fill={color} cx={x(i)} cy={layout.y(value)} r={values.length > 60 ? 1.5 : 2.5}>
                 <title>{`${formatTime(at)}: ${name} ${formatValue(value)}`}</title>
               </circle>
             );
@@ -124,7 +125,7 @@ export function LineChart<P extends Point>(props: LineChartProps<P>) {
 }
 
 interface FrameProps extends Omit<ChartProps<Point, never>, "series"> {
-  readonly series: readonly { readonly name: string }[];
+  readonly series: readonly { readonly name: string; readonly color?: number }[];
   readonly summary: string;
   readonly layout: ReturnType<typeof layoutOf>;
   readonly children: ComponentChildren;
@@ -144,7 +145,7 @@ function Frame({ title, points, series, formatTime, ...props }: FrameProps) {
     <figure class="chart">
       <figcaption>
         <strong>{title}</strong>
-        <Legend entries={series.map(({ name }, k) => [seriesColor(k), name])} />
+        <Legend entries={series.map((one, k) => [colorOf(one, k), one.name])} />
       </figcaption>
       <svg viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={`${title}. ${props.summary}`}>
         {steps.map(([value, text]) => (

@@ -92,6 +92,25 @@ export const Select = ({ options, onChoose, ...attributes }: SelectProps) => (
   </select>
 );
 
+const DAY_MS = 86_400_000;
+const PERIODS: Options = [
+  ["", "any time"],
+  ["1", "last day"],
+  ["7", "last week"],
+  ["30", "last 30 days"],
+  ["365", "last year"],
+];
+
+/** @param onSince gets the time at which the period begins; "" for any time */
+export const PeriodField = ({ onSince }: { onSince: (iso: string) => void }) => (
+  <Field label="Time">
+    <Select
+      options={PERIODS}
+      onChoose={(days) => onSince(days && new Date(Date.now() - Number(days) * DAY_MS).toISOString())}
+    />
+  </Field>
+);
+
 const EXPIRIES: Options = [
   ["", "never"],
   ["1", "in a day"],
@@ -110,5 +129,5 @@ export const ExpiryField = () => (
 /** The member `expires_at` of a request, or none. */
 export function expiryOf(values: FormData): { expires_at?: string } {
   const days = Number(values.get("expires"));
-  return days > 0 ? { expires_at: new Date(Date.now() + days * 86_400_000).toISOString() } : {};
+  return days > 0 ? { expires_at: new Date(Date.now() + days * DAY_MS).toISOString() } : {};
 }

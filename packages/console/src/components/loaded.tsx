@@ -1,8 +1,8 @@
 // loaded.tsx: loaded data or its loading state, and code that is loaded on demand.
 
-import type { ComponentChildren, VNode } from "preact";
+import type { ComponentChildren, FunctionComponent, VNode } from "preact";
 import { ApiError } from "../api.ts";
-import { type Loading, messageOf, useLoad } from "../hooks.ts";
+import { type Loading, messageOf, type PageProps, useLoad } from "../hooks.ts";
 import { Button, Problem } from "./basics.tsx";
 
 interface LoadedProps<T> {
@@ -37,6 +37,13 @@ export function Loaded<T>({ from, waiting = "Loading …", hint, children }: Loa
     </>
   );
 }
+
+/** A page whose code is loaded when it is first opened. */
+export const lazyPage = (load: () => Promise<FunctionComponent<PageProps>>) =>
+  function LazyPage(props: PageProps) {
+    const loading = useLoad(load, []);
+    return <Loaded from={loading}>{(Page) => <Page {...props} />}</Loaded>;
+  };
 
 /** Loads map.tsx when a map is first shown, and keeps its space free meanwhile. */
 export function LazyMap({ children }: { children: (maps: typeof import("./map.tsx")) => VNode }) {

@@ -3,11 +3,10 @@
 import type { AuditEntry } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
 import { api } from "../api.ts";
-import { Button, Card, Code, RelativeTime } from "../components/basics.tsx";
-import { Field, type Options, Select, TextField } from "../components/form.tsx";
-import { Loaded } from "../components/loaded.tsx";
+import { Card, Code, RelativeTime } from "../components/basics.tsx";
+import { Field, type Options, PeriodField, Select, TextField } from "../components/form.tsx";
+import { Paged } from "../components/paged.tsx";
 import { Table, TwoLines } from "../components/table.tsx";
-import { useAction, useLoad } from "../hooks.ts";
 
 const ACTIONS: Readonly<Record<AuditEntry["action"], string>> = {
   "override-added": "override added",
@@ -53,14 +52,6 @@ const WAYS: Readonly<Record<NonNullable<AuditEntry["way"]>, string>> = {
 const ALL = ["", "all"] as const;
 const ACTION_OPTIONS: Options = [ALL, ...Object.entries(ACTIONS)];
 const WAY_OPTIONS: Options = [ALL, ...Object.entries(WAYS)];
-const PERIODS: Options = [
-  ["", "any time"],
-  ["1", "last day"],
-  ["7", "last week"],
-  ["30", "last 30 days"],
-  ["365", "last year"],
-];
-const DAY_MS = 86_400_000;
 
 interface Trail {
   readonly entries: readonly AuditEntry[];
@@ -72,8 +63,6 @@ export function AuditPage() {
   const take = (name: string) => (value: string) => setFilter((old) => ({ ...old, [name]: value.trim() }));
   const follow = (name: string) => (event: { currentTarget: HTMLInputElement }) =>
     take(name)(event.currentTarget.value);
-  const takeDays = (days: string) =>
-    take("since")(days && new Date(Date.now() - Number(days) * DAY_MS).toISOString());
   const query = new URLSearchParams(Object.entries(filter).filter(([, value]) => value !== "")).toString();
   return (
     <Card title="Changes">
@@ -84,9 +73,7 @@ export function AuditPage() {
         <Field label="Way">
           <Select options={WAY_OPTIONS} onChoose={take("way")} />
         </Field>
-        <Field label="Time">
-          <Select options={PERIODS} onChoose={takeDays} />
-        </Field>
+        <PeriodField onSince={take("since")} />
         <TextField label="Who" type="search" onChange={follow("actor")} />
         <TextField
           label="Subject"
@@ -103,40 +90,30 @@ export function AuditPage() {
 }
 
 function Entries({ query }: { query: string }) {
-  const read = (cursor: string, signal: AbortSignal | null = null) =>
-    api<Trail>(`audit?limit=50${query && `&${query}`}${cursor && `&cursor=${cursor}`}`, { signal });
-  const loading = useLoad((signal) => read("", signal), []);
-  const [older, setOlder] = useState<Trail>();
-  const [start, isBusy] = useAction();
+  const read = async (cursor: string, signal: AbortSignal | null) => {
+    const path = `audit?limit=50${query && `&${query}`}${cursor && `&cursor=${cursor}`}`;
+    const { entries, next_cursor } = await api<Trail>(path, { signal });
+    return { items: entries, next: next_cursor };
+  };
   return (
-    <Loaded from={loading}>
-      {(first) => {
-        const cursor = (older ?? first).next_cursor;
-        const showOlder = async () => {
-          const page = await read(cursor ?? "");
-          setOlder({ ...page, entries: [...(older?.entries ?? []), ...page.entries] });
-        };
-        return (
-          <>
-            <Table
-              caption="Audit trail"
-              rows={[...first.entries, ...(older?.entries ?? [])]}
-              rowKey={({ sequence }) => sequence}
-              columns={[
-                ["When", ({ at }) => <RelativeTime iso={at} />],
-                ["Who", ({ actor }) => actor],
-                ["Way", ({ way }) => (way === null ? "unknown" : WAYS[way])],
-                ["Action", ({ action }) => ACTIONS[action]],
-                ["Subject", subjectOf],
-                ["Details", detailsOf],
-              ]}
-              empty={query === "" ? "No changes yet." : "No change matches."}
-            />
-            {cursor !== null && <Button text="Show older" isBusy={isBusy} onClick={() => start(showOlder)} />}
-          </>
-        );
-      }}
-    </Loaded>
+    <Paged read={read}>
+      {(entries) => (
+        <Table
+          caption="Audit trail"
+          rows={entries}
+          rowKey={({ sequence }) => sequence}
+          columns={[
+            ["When", ({ at }) => <RelativeTime iso={at} />],
+            ["Who", ({ actor }) => actor],
+            ["Way", ({ way }) => (way === null ? "unknown" : WAYS[way])],
+            ["Action", ({ action }) => ACTIONS[action]],
+            ["Subject", subjectOf],
+            ["Details", detailsOf],
+          ]}
+          empty={query === "" ? "No changes yet." : "No change matches."}
+        />
+      )}
+    </Paged>
   );
 }
 

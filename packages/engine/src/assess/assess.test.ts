@@ -161,6 +161,14 @@ describe("mistakes in a ruleset", () => {
       [[10, 1, /rule: then: must be one of allow, challenge, deny: did you mean "deny"\?/]],
     ],
     [
+      "a rule without a name, and one with a number for a name",
+      '[[rule]]\nwhen = "true"\nthen = "deny"\nmode = "off"\n[[rule]]\nname = 1\nwhen = "true"\nthen = "deny"\nmode = "off"',
+      [
+        [1, 1, /rule: name: is required/],
+        [6, 1, /rule: name: must be a text/],
+      ],
+    ],
+    [
       "conditions, each at its character",
       `${rule("a", "true || ip.knd == 1", "deny")}\n[[rule]] # two\n  name = "a"\n  when = """\n  true &&\n  ip.as > 1"""\n  then = "deny"\n  mode = "off"`,
       [

@@ -91,7 +91,7 @@ export class RulesetError extends Error {
 }
 
 const NAME = z
-  .string()
+  .string({ error: ({ input }) => (input === undefined ? "is required" : "must be a text") })
   .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, "must be a-z, 0-9, - and _, at most 64 characters");
 const oneOf = <const T extends readonly string[]>(values: T) =>
   z.enum(values, { error: ({ input }) => `must be one of ${values.join(", ")}${meant(input, values)}` });

@@ -31,6 +31,7 @@ import { sha256Hex } from "../sha256.ts";
 import type { TransferTimes } from "../transfer-limit.ts";
 import { areMarked, markedOf, type Stamps, stampsOf } from "../verified.ts";
 import { ChannelError } from "./channel-error.ts";
+import { takeRuleset } from "./channel-ruleset.ts";
 import { unseal } from "./envelope.ts";
 import { type ObjectReader, readInTime, readText } from "./object-store.ts";
 import { PartFile } from "./part-file.ts";
@@ -58,6 +59,8 @@ export interface FollowerOptions {
   readonly served?: () => string | undefined;
   /** Epoch ms. */
   readonly now: () => number;
+  /** Does it take the ruleset as well? Servers have theirs from the database. */
+  readonly takesRuleset?: boolean;
   /** How long one object may take, and how slow it may be. */
   readonly times?: TransferTimes;
   /** Bytes of a segment that have arrived. */
@@ -112,7 +115,7 @@ export class ChannelFollower {
       this.requireFresh(this.followed.result.statement);
       return { ...this.followed.result, isNew: false, bytes: 0 };
     }
-    const { dataDir, publicKeys, serverId } = this.options;
+    const { dataDir, publicKeys, serverId, takesRuleset = false } = this.options;
     const text = unseal(envelope, publicKeys);
     const statement = requireOwn(readStatement(text), channel);
     const sha256 = sha256Hex(text);
@@ -123,6 +126,8 @@ export class ChannelFollower {
     const unlock = lockDataFolder(dataDir);
     try {
       const { bytes, isNew } = await this.take(statement, ref, signal);
+      if (takesRuleset && statement.ruleset !== undefined)
+        await takeRuleset(store, dataDir, statement.ruleset, signal, times);
       const trusted: TrustState = { channel, version: statement.version, sha256, release: ref.name };
       replaceJson(join(dataDir, DATA_FOLDER.channel), trusted);
       const result = { statement, release: ref.name, isNew, bytes };

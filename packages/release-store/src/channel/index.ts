@@ -1,6 +1,7 @@
 // Releases for many servers: a signed pointer in a folder, behind a URL, or in a bucket.
 
 export { CHANNEL_FAULTS, ChannelError, type ChannelFault, PublishStopped } from "./channel-error.ts";
+export { type ChannelRuleset, parseChannelRuleset, readChannelRuleset } from "./channel-ruleset.ts";
 export { keyId, makeKeyPair, publicKeyOf, readPrivateKey, readPublicKey } from "./envelope.ts";
 export {
   CHANNEL_POLL_MS,

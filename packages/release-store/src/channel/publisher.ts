@@ -17,10 +17,21 @@ import { openManifest, releaseNames } from "../releases.ts";
 import { sha256Hex } from "../sha256.ts";
 import { ChannelError, PublishStopped } from "./channel-error.ts";
 import { CHANNEL_NAME } from "./channel-name.ts";
+import { type ChannelRuleset, sendRuleset } from "./channel-ruleset.ts";
 import { publicKeyOf, seal, unseal } from "./envelope.ts";
 import { type ObjectReader, type ObjectStore, readText } from "./object-store.ts";
 import { PublisherLock } from "./publisher-lock.ts";
-import { CHANNEL_PATHS, type ReleaseRef, readStatement, rolledBack, type Statement } from "./statement.ts";
+import {
+  CHANNEL_PATHS,
+  type ReleaseRef,
+  type RulesetRef,
+  readStatement,
+  releaseBefore,
+  rolledBack,
+  type Statement,
+  stillRolledBack,
+  whole,
+} from "./statement.ts";
 
 /** Releases whose files stay in the store for a rollback, the current one included. */
 const KEPT = 5;
@@ -47,6 +58,8 @@ export interface PublisherOptions {
   readonly trusted?: readonly string[];
   /** Bytes of an object that are about to be sent. */
   readonly onUpload?: (path: string, bytes: number) => void;
+  /** The newest ruleset, which each change of the channel states; undefined: the one before stays. */
+  readonly ruleset?: () => Promise<ChannelRuleset | undefined>;
   /** Called before more servers are given the release of the channel; what it throws leaves the channel as it is. */
   readonly onRaise?: (before: Statement) => Promise<void>;
   /** Records a change, and calls `change` then. */
@@ -166,6 +179,7 @@ export class Publisher {
     const all = isKept ? before!.kept : [release, ...older];
     const needed = [release.name, previous?.name];
     const kept = all.filter(({ name }, index) => index < KEPT || needed.includes(name));
+    const ruleset = (await this.sendRuleset()) ?? before?.ruleset;
     const statement: Statement = {
       format: 1,
       channel,
@@ -178,6 +192,7 @@ export class Publisher {
       ...(previous === undefined ? {} : { previous }),
       kept,
       ...(before !== undefined && stillRolledBack(before, release, kept)),
+      ...(ruleset !== undefined && { ruleset }),
     };
     const path = CHANNEL_PATHS.statement(channel);
     const text = seal(JSON.stringify(statement), privateKey);
@@ -201,6 +216,12 @@ export class Publisher {
     const dropped = all.filter(({ name }) => !kept.some((each) => each.name === name));
     if (dropped.length > 0) await this.sweep(dropped);
     return statement;
+  }
+
+  private async sendRuleset(): Promise<RulesetRef | undefined> {
+    const { store, ruleset, signal } = this.options;
+    const newest = await ruleset?.();
+    return newest && sendRuleset(store, newest, signal);
   }
 
   private async upload(dataDir: string, name: string, again: boolean): Promise<void> {
@@ -338,17 +359,6 @@ function segmentPaths({ segments }: Release): string[] {
   );
 }
 
-/** Of those that are kept: a rollback that nobody undid stays known after newer releases. */
-function stillRolledBack(
-  before: Statement,
-  release: ReleaseRef,
-  kept: readonly ReleaseRef[],
-): Pick<Statement, "rolled_back"> {
-  const all = rolledBack(before);
-  const names = kept.map(({ name }) => name).filter((name) => all.has(name) && name !== release.name);
-  return names.length === 0 ? {} : { rolled_back: names };
-}
-
 /** @throws ChannelError */
 function requireNotRolledBack(before: Statement, name: string): void {
   if (before.release.name === name || !rolledBack(before).has(name)) return;
@@ -356,19 +366,6 @@ function requireNotRolledBack(before: Statement, name: string): void {
     "rolled-back",
     `the channel went back from ${name}, and names ${before.release.name}: publishing it would undo that on every server`,
     "`npx @inkling/cli data update` makes a newer release; `npx @inkling/cli channel publish --again` repairs damaged objects of the channel; `npx @inkling/cli channel publish --force` gives servers this release once more",
-  );
-}
-
-/** The release that all servers of a channel have taken. */
-function whole({ release, percent, previous }: Statement): ReleaseRef {
-  return percent < 100 && previous !== undefined ? previous : release;
-}
-
-/** The one that all servers had; where the statement does not name it, the one that was published before. */
-function releaseBefore({ release, previous, kept }: Statement): ReleaseRef | undefined {
-  return (
-    kept.find(({ name }) => name === previous?.name && name !== release.name) ??
-    kept[kept.findIndex(({ name }) => name === release.name) + 1]
   );
 }
 

@@ -19,6 +19,13 @@ const releaseRef = z.object({
 });
 export type ReleaseRef = Readonly<z.infer<typeof releaseRef>>;
 
+/** A ruleset by its number and the SHA-256 of its text. */
+const rulesetRef = z.object({
+  number: z.number().int().positive(),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+});
+export type RulesetRef = Readonly<z.infer<typeof rulesetRef>>;
+
 const statement = z.object({
   format: z.literal(1),
   channel: z.string().regex(CHANNEL_NAME),
@@ -35,6 +42,8 @@ const statement = z.object({
   kept: z.array(releaseRef).min(1).max(10),
   /** Names of kept releases that the channel went back from; earlier versions state none. */
   rolled_back: z.array(z.string().refine(isReleaseName)).max(10).optional(),
+  /** For assessments in process; older readers do without. */
+  ruleset: rulesetRef.optional(),
 });
 export type Statement = Readonly<z.infer<typeof statement>>;
 
@@ -69,9 +78,34 @@ export function rolledBack({ kept, release, rolled_back = [] }: Statement): Set<
   return new Set([...rolled_back, ...kept.slice(0, Math.max(0, newer)).map(({ name }) => name)]);
 }
 
+/** Of those that are kept: a rollback that nobody undid stays known after newer releases. */
+export function stillRolledBack(
+  before: Statement,
+  release: ReleaseRef,
+  kept: readonly ReleaseRef[],
+): Pick<Statement, "rolled_back"> {
+  const all = rolledBack(before);
+  const names = kept.map(({ name }) => name).filter((name) => all.has(name) && name !== release.name);
+  return names.length === 0 ? {} : { rolled_back: names };
+}
+
+/** The release that all servers of a channel have taken. */
+export function whole({ release, percent, previous }: Statement): ReleaseRef {
+  return percent < 100 && previous !== undefined ? previous : release;
+}
+
+/** The one that all servers had; where the statement does not name it, the one that was published before. */
+export function releaseBefore({ release, previous, kept }: Statement): ReleaseRef | undefined {
+  return (
+    kept.find(({ name }) => name === previous?.name && name !== release.name) ??
+    kept[kept.findIndex(({ name }) => name === release.name) + 1]
+  );
+}
+
 export const CHANNEL_PATHS = {
   folder: "channels/",
   statement: (channel: string) => `channels/${channel}.json`,
+  ruleset: (sha256: string) => `rulesets/${sha256}.toml`,
   /** Names who publishes now. */
   lock: "publishing.json",
 } as const;

@@ -5,10 +5,11 @@ import type { newKeyBody } from "../keys/key-input.ts";
 import type * as schemas from "../lookup/answer-schemas.ts";
 import type { changesAnswer, dataAnswer, feedsAnswer, releasesAnswer } from "./data.ts";
 import type { updateState } from "./data-actions.ts";
-import type { decisionAnswer, replayAnswer } from "./decisions.ts";
+import type { countsAnswer, decisionAnswer, replayAnswer } from "./decisions.ts";
 import type { keyAnswer, keysAnswer, usageAnswer, usedKeyAnswer } from "./keys.ts";
 import type { lookupAnswer } from "./lookup.ts";
 import type { importAnswer, overrideAnswer } from "./overrides.ts";
+import type { checkAnswer, rulesetAnswer, rulesetsAnswer, visitorAnswer } from "./rulesets.ts";
 import type { auditAnswer, hostsAnswer, trafficAnswer } from "./watch.ts";
 import type { attemptAnswer, deliveryAnswer, issuedWebhookAnswer, webhookAnswer } from "./webhooks.ts";
 
@@ -48,7 +49,14 @@ export type Override = z.output<typeof overrideAnswer>;
 export type Imported = z.output<typeof importAnswer>;
 export type AuditEntry = z.output<typeof auditAnswer>["entries"][number];
 
+export type Ruleset = z.output<typeof rulesetAnswer>;
+export type ListedRuleset = z.output<typeof rulesetsAnswer>["rulesets"][number];
+export type RulesetCheck = z.output<typeof checkAnswer>;
+/** What a ruleset lets callers send in `facts`, by name. */
+export type DeclaredFacts = RulesetCheck["facts"];
+export type AssessedVisitor = z.output<typeof visitorAnswer>;
 export type Decision = z.output<typeof decisionAnswer>;
+export type DecisionCounts = z.output<typeof countsAnswer>;
 export type Replayed = z.output<typeof replayAnswer>;
 export type Webhook = z.output<typeof webhookAnswer>;
 export type IssuedWebhook = z.output<typeof issuedWebhookAnswer>;

@@ -57,7 +57,8 @@ describe("decisions", () => {
     expect((await ask("POST", `decisions/${decisionId(9)}/outcome`, { outcome: "abuse" })).code).toBe(
       "DECISION_NOT_FOUND",
     );
-    const { days } = (await ask("GET", "decisions/counts")).document;
+    const { days, stores_decisions } = (await ask("GET", "decisions/counts")).document;
+    expect(stores_decisions).toBe(true);
     expect(days).toEqual([
       { day: "2026-06-01", action: "allow", count: 1, legitimate: 0, abuse: 0 },
       { day: "2026-06-01", action: "challenge", count: 1, legitimate: 0, abuse: 1 },

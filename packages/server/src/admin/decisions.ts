@@ -56,6 +56,19 @@ export const decisionAnswer = z
   })
   .meta({ id: "Decision" });
 
+export const countsAnswer = z.strictObject({
+  stores_decisions: z.boolean().meta({ description: "Is `INKLING_DECISIONS` on here?" }),
+  days: z.array(
+    z.strictObject({
+      day: text.meta({ description: "UTC" }),
+      action,
+      count,
+      legitimate: count,
+      abuse: count,
+    }),
+  ),
+});
+
 const TIME = "must be a date such as 2026-06-01, or a time such as 2026-06-01T12:00:00Z";
 const moment = z
   .union([z.iso.datetime({ offset: true }), z.iso.date()], TIME)
@@ -151,24 +164,14 @@ export const DECISION_HANDLERS = {
   }),
   count_decisions: handler({
     query: { event: filters.event, since, until },
-    answer: z.strictObject({
-      days: z.array(
-        z.strictObject({
-          day: text.meta({ description: "UTC" }),
-          action,
-          count,
-          legitimate: count,
-          abuse: count,
-        }),
-      ),
-    }),
-    run: async ({ store, now }, { query }) => {
+    answer: countsAnswer,
+    run: async ({ store, storesDecisions, now }, { query }) => {
       const counts = await store.decisions.count({ since: now() - DEFAULT_DAYS * DAY_MS, ...given(query) });
       const days = counts.map(({ day, ...row }) => ({
         day: new Date(day).toISOString().slice(0, 10),
         ...row,
       }));
-      return { document: { days } };
+      return { document: { stores_decisions: storesDecisions(), days } };
     },
   }),
   get_decision: handler({

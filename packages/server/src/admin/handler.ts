@@ -88,6 +88,8 @@ export interface AdminAppOptions {
   readonly overrideCache: Pick<LiveOverrides, "refresh" | "current">;
   readonly rulesetCache: Pick<LiveRulesets, "refresh" | "current">;
   readonly decisions: Pick<DecisionRecorder, "label" | "flush">;
+  /** The setting, as last reloaded. */
+  readonly storesDecisions: () => boolean;
   readonly keyLoader: Pick<LiveKeys, "refresh">;
   readonly keyring: Pick<Keyring, "find">;
   /** The database's history, and revocations that it could not take. */

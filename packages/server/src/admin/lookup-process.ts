@@ -28,6 +28,7 @@ import {
   assessmentAnswer,
   lookUpVisitor,
   parseRuleset,
+  type Ruleset,
   readAssessmentInput,
   visitorFacts,
 } from "@inkling/engine/assess";
@@ -53,7 +54,11 @@ export interface AssessQuestion extends DataQuestion {
   readonly ruleset: Pick<PublishedRuleset, "number" | "text">;
 }
 export type AssessAnswer =
-  | { readonly assessment: AssessmentAnswer; readonly alternatives: readonly Alternative[] }
+  | {
+      readonly assessment: AssessmentAnswer;
+      readonly alternatives: readonly Alternative[];
+      readonly thresholds: Ruleset["thresholds"];
+    }
   /** What is wrong with the visitor, a line each. */
   | { readonly refused: readonly string[] }
   | NoRelease;
@@ -118,6 +123,7 @@ function assessed(
   return {
     assessment: assessmentAnswer(NO_ID, decision, source.release!.manifest.id, shown), // it was looked up in
     alternatives: alternatives(facts, ruleset, answers.degraded),
+    thresholds: ruleset.thresholds,
   };
 }
 

@@ -60,7 +60,9 @@ test("a check names mistakes with their place, or the outcome of the examples", 
   const wrong = await ask("POST", "rulesets/check", { text: "[[rule]]\nname = 1" });
   expect(wrong.document.mistakes[0]).toMatchObject({ line: 1, column: 1 });
   const { document } = await ask("POST", "rulesets/check", { text: STARTER_RULESET });
-  expect(document).toMatchObject({ mistakes: [], rules: { live: 0, shadow: 4 } });
+  expect(document).toMatchObject({ mistakes: [], rules: { live: 0, shadow: 4 }, facts: {} });
+  const declared = await ask("POST", "rulesets/check", { text: '[facts]\nplan = "text"' });
+  expect(declared.document.facts).toEqual({ plan: "text" });
   expect(document.examples.map(({ passed }: { passed: boolean }) => passed)).toEqual([true, true]);
 });
 

@@ -4,7 +4,7 @@
 // src  docs/decisions.md, docs/admin-api.md
 // note What an operator assesses is in no log, no audit trail and no usage, and is not stored.
 
-import { ACTIONS, ADMIN_PATH, ASSESSMENT } from "@inkling/contract";
+import { ACTIONS, ADMIN_PATH, ASSESSMENT, FACT_TYPES } from "@inkling/contract";
 import { parseRuleset, type Ruleset, RulesetError, runExamples } from "@inkling/engine/assess";
 import { processCommand } from "@inkling/release-store/program";
 import { z } from "zod";
@@ -40,6 +40,7 @@ const members = {
   restores: count.nullable().meta({ description: "The ruleset that a rollback published again" }),
 };
 export const rulesetAnswer = z.strictObject({ ...members, text: z.string() }).meta({ id: "Ruleset" });
+export const rulesetsAnswer = z.strictObject({ rulesets: z.array(z.strictObject(members)), ...nextCursor });
 const mistake = z.strictObject({ line: count, column: count, message: text });
 const example = z.strictObject({
   name: text,
@@ -48,11 +49,32 @@ const example = z.strictObject({
   action: z.enum(ACTIONS),
   rules: z.array(text).meta({ description: "Every rule that matches, live ones first" }),
 });
+export const checkAnswer = z.strictObject({
+  mistakes: z.array(mistake),
+  examples: z.array(example).meta({ description: "Empty while there are mistakes" }),
+  rules: z.strictObject({ live: count, shadow: count }),
+  facts: z.record(text, z.enum(FACT_TYPES)).meta({ description: "What callers may send in `facts`" }),
+});
+export const visitorAnswer = z.strictObject({
+  assessment: schemaOf(ASSESSMENT),
+  alternatives: z
+    .array(
+      z.strictObject({
+        without: z.union([z.strictObject({ reason: text }), z.strictObject({ rule: text })]),
+        score: z.number(),
+        action: z.enum(ACTIONS),
+      }),
+    )
+    .meta({ description: "What the visitor would get without a reason, or without the rule that decided" }),
+  thresholds: z
+    .strictObject({ challenge: z.number(), deny: z.number() })
+    .meta({ description: "The score from which this ruleset challenges, and denies" }),
+});
 
 export const RULESET_HANDLERS = {
   list_rulesets: handler({
     query: pageQuery(isRulesetCursor),
-    answer: z.strictObject({ rulesets: z.array(z.strictObject(members)), ...nextCursor }),
+    answer: rulesetsAnswer,
     run: async ({ store }, { query }) => {
       const page = await store.rulesets.list(query);
       return { document: { rulesets: page.items.map(rulesetJson), next_cursor: page.next ?? null } };
@@ -64,11 +86,7 @@ export const RULESET_HANDLERS = {
   }),
   check_ruleset: handler({
     body: { schema: z.strictObject({ text: rulesetText }).meta({ id: "RulesetText" }) },
-    answer: z.strictObject({
-      mistakes: z.array(mistake),
-      examples: z.array(example).meta({ description: "Empty while there are mistakes" }),
-      rules: z.strictObject({ live: count, shadow: count }),
-    }),
+    answer: checkAnswer,
     run: async (_, { body }) => ({ document: checked(body.text) }),
   }),
   publish_ruleset: handler({
@@ -97,20 +115,7 @@ export const RULESET_HANDLERS = {
         })
         .meta({ id: "AssessVisitor" }),
     },
-    answer: z.strictObject({
-      assessment: schemaOf(ASSESSMENT),
-      alternatives: z
-        .array(
-          z.strictObject({
-            without: z.union([z.strictObject({ reason: text }), z.strictObject({ rule: text })]),
-            score: z.number(),
-            action: z.enum(ACTIONS),
-          }),
-        )
-        .meta({
-          description: "What the visitor would get without a reason, or without the rule that decided",
-        }),
-    }),
+    answer: visitorAnswer,
     run: async (context, { body }) => ({ document: await assessVisitor(context, body.visitor, body.text) }),
   }),
 } satisfies AdminHandlers;
@@ -163,10 +168,10 @@ function checked(text: string) {
   try {
     const ruleset = parseRuleset(text);
     const rules = { live: ruleset.live.length, shadow: ruleset.shadow.length };
-    return { mistakes: [], examples: runExamples(ruleset), rules };
+    return { mistakes: [], examples: runExamples(ruleset), rules, facts: ruleset.schema.declared };
   } catch (error) {
     if (!(error instanceof RulesetError)) throw error;
-    return { mistakes: error.mistakes, examples: [], rules: { live: 0, shadow: 0 } };
+    return { mistakes: error.mistakes, examples: [], rules: { live: 0, shadow: 0 }, facts: {} };
   }
 }
 

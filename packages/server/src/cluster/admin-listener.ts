@@ -47,6 +47,7 @@ export class AdminListener {
   private readonly newRequestId = requestIds((bytes) => crypto.getRandomValues(bytes));
   private readonly server: Bun.Server<undefined>;
   private readonly limit: ConnectionLimit | undefined;
+  private storesDecisions: boolean;
   /** It takes 40 ms to load: the first request waits for it, not the start. */
   private readonly app = loadOnce(() => this.loadApp());
 
@@ -54,6 +55,7 @@ export class AdminListener {
   constructor(options: ServerOptions, parts: AdminListenerParts) {
     this.options = options;
     this.parts = parts;
+    this.storesDecisions = options.decisions;
     this.traffic = new Traffic(async () => {
       await parts.refresh();
       return parts.source.counts;
@@ -75,6 +77,7 @@ export class AdminListener {
   }
 
   reload(settings: ServerSettings): void {
+    this.storesDecisions = settings.decisions;
     this.limit?.change(this.bounds(settings));
   }
 
@@ -157,6 +160,7 @@ export class AdminListener {
       overrideCache: overrides,
       rulesetCache: rulesets,
       decisions,
+      storesDecisions: () => this.storesDecisions,
       keyLoader,
       keyring,
       guard,

@@ -146,24 +146,28 @@ const SANDBOX: Question = {
 };
 const noCounts = { countFlags() {}, countDisposable() {}, countCountry() {}, sampleWeight: () => 0 };
 
+const noChecks = { checkMx: () => ({ outcome: "skipped" as const, known: [] }) };
+const assessments = new Assessments({
+  pipeline: new Pipeline(noChecks, noCounts),
+  counts: noCounts,
+  rulesets: { current: NO_RULESET },
+  visits: { add: () => ({ hour: 0, day: 0 }) },
+  randomBytes: (n) => new Uint8Array(n),
+});
+
+/** What the sandbox decides about a visitor. @param wants bits of WANTS */
+export const assessInSandbox = (visitor: Omit<VisitorInput, "event">, wants: number = PLAIN) =>
+  assessments.assess({ event: EVENT, ...visitor }, { ...SANDBOX, wants });
+
 /** What the sandbox decides about its visitors. */
 export function sandboxAssessments(): readonly {
   readonly visitor: VisitorInput;
   readonly answer: AssessmentAnswer;
 }[] {
-  const noChecks = { checkMx: () => ({ outcome: "skipped" as const, known: [] }) };
-  const assessments = new Assessments({
-    pipeline: new Pipeline(noChecks, noCounts),
-    counts: noCounts,
-    rulesets: { current: NO_RULESET },
-    visits: { add: () => ({ hour: 0, day: 0 }) },
-    randomBytes: (n) => new Uint8Array(n),
-  });
-  return SANDBOX_VISITORS.map((row) => {
-    const visitor = { event: EVENT, ...row };
-    const decided = assessments.assess(visitor, SANDBOX);
+  return SANDBOX_VISITORS.map((visitor) => {
+    const decided = assessInSandbox(visitor);
     if ("code" in decided) throw new Error(`${JSON.stringify(visitor)}: ${decided.detail}`);
-    return { visitor, answer: decided.answer };
+    return { visitor: { event: EVENT, ...visitor }, answer: decided.answer };
   });
 }
 

@@ -35,11 +35,16 @@ function timeOf({ published_at, fetched_at }: Evidence) {
   return time && <RelativeTime iso={time} />;
 }
 
+interface EvidenceCardProps {
+  readonly title?: string;
+  readonly from: Reputation | EmailVerdict;
+}
+
 /** Which feeds list a value, and what that did to the answer. */
-export const EvidenceCard = ({ from }: { from: Reputation | EmailVerdict }) => (
-  <Card isWide title="Evidence">
+export const EvidenceCard = ({ title = "Evidence", from }: EvidenceCardProps) => (
+  <Card isWide title={title}>
     <Table
-      caption="Evidence"
+      caption={title}
       rows={from.evidence ?? []}
       rowKey={(_, i) => i}
       columns={[
@@ -72,21 +77,30 @@ export function ApiRequest({ value, answer }: { value: string; answer: unknown }
     <Card title="API request">
       <Code text={curl} />
       <Copies json={json}>
+        <a href={`#/assess?${new URLSearchParams({ [value.includes("@") ? "email" : "ip"]: value })}`}>
+          Assess this visitor
+        </a>
         <CopyButton text={curl.replaceAll("\\\n", "")} label="Copy curl" />
       </Copies>
     </Card>
   );
 }
 
+interface CopiesProps {
+  readonly json: string;
+  readonly title?: string;
+  readonly children?: ComponentChildren;
+}
+
 /** An answer as JSON. */
-export const Copies = ({ json, children }: { json: string; children?: ComponentChildren }) => (
+export const Copies = ({ json, title = "JSON answer with evidence", children }: CopiesProps) => (
   <>
     <p class="actions">
       {children}
       <CopyButton text={json} label="Copy JSON" />
     </p>
     <details>
-      <summary>JSON answer with evidence</summary>
+      <summary>{title}</summary>
       <Code text={json} />
     </details>
   </>

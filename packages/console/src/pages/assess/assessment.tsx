@@ -1,0 +1,166 @@
+// assessment.tsx: a decision about a visitor: the action, the score as a bar of its reasons, what would change it, facts
+// and evidence.
+
+import {
+  ACTIONS,
+  type Action,
+  FACT_ROWS,
+  type FactName,
+  REASON_ROWS,
+  type ReasonCode,
+  type VisitorInput,
+} from "@inkling/contract";
+import type { AssessedVisitor } from "@inkling/server/admin-answers";
+import type { ComponentChildren } from "preact";
+import { Badge, Card, type Kind, Marked, Notice } from "../../components/basics.tsx";
+import { type Column, Table, TableCard, TwoLines } from "../../components/table.tsx";
+import { Copies, EvidenceCard } from "../lookup/evidence.tsx";
+import { ScoreBar, Swatch } from "./score-bar.tsx";
+
+type Assessment = AssessedVisitor["assessment"];
+type Reason = Assessment["reasons"][number];
+type Thresholds = AssessedVisitor["thresholds"];
+
+const KINDS: Readonly<Record<Action, Kind>> = { allow: "good", challenge: "warn", deny: "bad" };
+export const ActionBadge = ({ action }: { action: Action }) => <Badge kind={KINDS[action]}>{action}</Badge>;
+
+const isReason = (code: string): code is ReasonCode => Object.hasOwn(REASON_ROWS, code);
+/** Newer servers may have reasons and facts that this page does not know. */
+const meaningOf = (code: string) => (isReason(code) ? REASON_ROWS[code].meaning : "");
+const isFact = (name: string): name is FactName => Object.hasOwn(FACT_ROWS, name);
+const factMeaning = (name: string) => (isFact(name) ? FACT_ROWS[name].meaning : "sent by the caller");
+
+/** Names of facts with their values, as conditions write them. */
+export const FactTable = ({ facts }: { facts: Readonly<Record<string, unknown>> }) => (
+  <TableCard
+    caption="Facts"
+    rows={Object.entries(facts)}
+    rowKey={([name]) => name}
+    columns={[
+      ["Fact", ([name]) => <code>{name}</code>],
+      ["Value", ([, value]) => <code>{JSON.stringify(value)}</code>],
+      ["Meaning", ([name]) => <Marked text={factMeaning(name)} />],
+    ]}
+    empty="Nothing is known about this visitor."
+  />
+);
+
+export const rulesetName = (number: number) => (number === 0 ? "no ruleset" : `ruleset ${number}`);
+
+type Alternatives = AssessedVisitor["alternatives"];
+
+interface DecisionCardProps {
+  readonly of: Omit<Assessment, "ip" | "email" | "facts">;
+  /** By which it was decided: "ruleset 7". */
+  readonly ruleset: string;
+  readonly alternatives?: Alternatives;
+  readonly thresholds?: Thresholds;
+  readonly children: ComponentChildren;
+}
+
+/** The action, and everything that led to it. */
+export function DecisionCard({ of, ruleset, alternatives = [], thresholds, children }: DecisionCardProps) {
+  const { action, review, score, reasons, rule, shadow, degraded } = of;
+  const withoutRule = alternatives.find(({ without }) => "rule" in without);
+  return (
+    <Card
+      title={[<ActionBadge key="action" action={action} />, ` ${decidedBy(of, thresholds)} (${ruleset})`]}
+    >
+      {review && <Notice kind="warn">The rule asks for a person to look at this visitor.</Notice>}
+      {degraded.length > 0 && (
+        <Notice kind="warn">
+          No data for {degraded.join(", ")}: the visitor may look more innocent than it is.
+        </Notice>
+      )}
+      <ScoreBar score={score} reasons={reasons} thresholds={thresholds} />
+      <Reasons of={of} alternatives={alternatives} />
+      {withoutRule && (
+        <p>
+          Without the rule <code>{rule}</code> it would be <ActionBadge action={withoutRule.action} />
+        </p>
+      )}
+      {shadow.map(({ rule: shadowed, action: wanted, review: wantsReview }) => (
+        <p key={shadowed}>
+          Rule <code>{shadowed}</code> in shadow would decide <ActionBadge action={wanted} />
+          {wantsReview && "and ask for a review"}
+        </p>
+      ))}
+      {children}
+    </Card>
+  );
+}
+
+function decidedBy(
+  { action, rule, score }: Pick<Assessment, "action" | "rule" | "score">,
+  from?: Thresholds,
+) {
+  if (rule !== null) return `decided by rule ${rule}`;
+  const byScore = from && (score >= from.deny ? "deny" : score >= from.challenge ? "challenge" : "allow");
+  const isStricter = byScore !== undefined && ACTIONS.indexOf(action) > ACTIONS.indexOf(byScore);
+  return isStricter ? "because data is missing" : "decided by the score";
+}
+
+interface ReasonsProps {
+  readonly of: Pick<Assessment, "action" | "reasons">;
+  readonly alternatives: Alternatives;
+}
+
+/** Each reason with its weight and, if it is known, what the visitor would get without it. */
+function Reasons({ of: { action, reasons }, alternatives }: ReasonsProps) {
+  const without = ({ code }: Reason) => {
+    const found = alternatives.find((change) => "reason" in change.without && change.without.reason === code);
+    if (found === undefined) return null;
+    return (
+      <TwoLines below={`score ${found.score.toFixed(2)}`}>
+        {found.action === action ? "no change" : <ActionBadge action={found.action} />}
+      </TwoLines>
+    );
+  };
+  const nameOf = (reason: Reason) => (
+    <TwoLines below={<Marked text={meaningOf(reason.code)} />}>
+      <Swatch index={reasons.indexOf(reason)} /> <code>{reason.code}</code>
+    </TwoLines>
+  );
+  const columns: Column<Reason>[] = [
+    ["Reason", nameOf],
+    ["Weight", ({ weight }) => weight.toFixed(2), "number"],
+  ];
+  return (
+    <Table
+      caption="Reasons"
+      rows={reasons}
+      rowKey={({ code }) => code}
+      columns={alternatives.length > 0 ? [...columns, ["Without it", without]] : columns}
+      empty="No reason to doubt this visitor."
+    />
+  );
+}
+
+interface AssessmentResultProps {
+  readonly of: AssessedVisitor;
+  readonly visitor: VisitorInput;
+  readonly isDraft: boolean;
+}
+
+export function AssessmentResult({ of: { assessment, ...rest }, visitor, isDraft }: AssessmentResultProps) {
+  const { ruleset, facts = {}, ip, email } = assessment;
+  return (
+    <>
+      <DecisionCard of={assessment} ruleset={isDraft ? "draft" : rulesetName(ruleset)} {...rest}>
+        <Copies json={JSON.stringify(assessment, null, 2)}>
+          {[visitor.ip, visitor.email].map(
+            (value) =>
+              value && (
+                <a key={value} href={`#/lookup/${encodeURIComponent(value)}`}>
+                  Look up {value}
+                </a>
+              ),
+          )}
+        </Copies>
+      </DecisionCard>
+      {ip?.reputation && <EvidenceCard title="Evidence about the address" from={ip.reputation} />}
+      {email && <EvidenceCard title="Evidence about the email address" from={email} />}
+      <FactTable facts={facts} />
+    </>
+  );
+}

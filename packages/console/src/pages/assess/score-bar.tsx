@@ -1,0 +1,58 @@
+// score-bar.tsx: a score as a bar, stacked of what each reason adds to it, with the thresholds.
+
+import type { AssessedVisitor } from "@inkling/server/admin-answers";
+
+interface ScoreBarProps {
+  readonly score: number;
+  readonly reasons: AssessedVisitor["assessment"]["reasons"];
+  readonly thresholds?: AssessedVisitor["thresholds"] | undefined;
+}
+
+const COLORS = 4;
+const colorOf = (index: number) => `var(--series-${index % COLORS})`;
+
+/** The colour of a reason in the bar. */
+export const Swatch = ({ index }: { index: number }) => (
+  <svg class="swatch" viewBox="0 0 10 10" aria-hidden="true">
+    <rect fill={colorOf(index)} width={10} height={10} rx={2} />
+  </svg>
+);
+
+export function ScoreBar({ score, reasons, thresholds }: ScoreBarProps) {
+  let innocent = 1;
+  const parts = reasons.map(({ code, weight }) => {
+    const from = 1 - innocent;
+    innocent *= 1 - weight;
+    return { code, from, added: 1 - innocent - from };
+  });
+  const described = parts.map(({ code, added }) => `${code} ${added.toFixed(2)}`).join(", ");
+  return (
+    <figure>
+      <figcaption>
+        <strong>Score {score.toFixed(2)}</strong>
+        {thresholds && (
+          <span class="faint">
+            challenge from {thresholds.challenge}, deny from {thresholds.deny}
+          </span>
+        )}
+      </figcaption>
+      <svg
+        class="score"
+        viewBox="0 0 1 1"
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`Score ${score.toFixed(2)}: ${described || "no reasons"}`}
+      >
+        <rect fill="var(--line)" width={1} height={1} />
+        {parts.map(({ code, from, added }, i) => (
+          <rect key={code} fill={colorOf(i)} x={from} width={added} height={1}>
+            <title>{`${code} adds ${added.toFixed(2)}`}</title>
+          </rect>
+        ))}
+        {Object.values(thresholds ?? {}).map((threshold) => (
+          <line key={threshold} x1={threshold} x2={threshold} y2={1} />
+        ))}
+      </svg>
+    </figure>
+  );
+}

@@ -1,0 +1,115 @@
+// visitor-form.tsx: one visitor, and what a ruleset decides about that visitor.
+
+import type { FactType } from "@inkling/contract";
+import type { AssessedVisitor, DeclaredFacts } from "@inkling/server/admin-answers";
+import type { TargetedSubmitEvent } from "preact";
+import { useState } from "preact/hooks";
+import { ApiError, api } from "../../api.ts";
+import { Card } from "../../components/basics.tsx";
+import { Field, Select, TextField } from "../../components/form.tsx";
+import { Loaded } from "../../components/loaded.tsx";
+import { useLoad } from "../../hooks.ts";
+import { AssessmentResult } from "./assessment.tsx";
+import { DEFAULT_EVENT, fieldOf, isVisitor, queryOf, visitorOf } from "./visitor.ts";
+
+const BOOLEANS = [
+  ["", "unknown"],
+  ["true", "true"],
+  ["false", "false"],
+] as const;
+
+interface AssessVisitorProps {
+  readonly title?: string;
+  /** Fields to begin with; a visitor is assessed at once. */
+  readonly given?: string;
+  /** What the ruleset lets callers send in `facts`. */
+  readonly declared: DeclaredFacts;
+  /** A draft to decide by, and not by the newest ruleset. */
+  readonly text?: string;
+  readonly onAsk?: (query: URLSearchParams) => void;
+}
+
+export function AssessVisitor({ title, given = "", declared, text, onAsk }: AssessVisitorProps) {
+  const [asked, setAsked] = useState({ query: new URLSearchParams(given), text });
+  const { query } = asked;
+  const entered = (name: string) => ({ name, defaultValue: query.get(name) ?? "" });
+  const submit = (event: TargetedSubmitEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const filled = queryOf(new FormData(event.currentTarget));
+    onAsk?.(filled);
+    setAsked({ query: filled, text }); // a new object: the same visitor is assessed again
+  };
+  return (
+    <>
+      <Card title={title}>
+        <form onSubmit={submit}>
+          <div class="grid">
+            <TextField
+              label="Event"
+              name="event"
+              defaultValue={query.get("event") ?? DEFAULT_EVENT}
+              required
+            />
+            <TextField label="IP address" placeholder="81.2.69.142" {...entered("ip")} />
+            <TextField label="Email address" placeholder="jane@example.com" {...entered("email")} />
+            <TextField label="User agent" placeholder="Mozilla/5.0 …" {...entered("user_agent")} />
+            <TextField label="Expected country" placeholder="DE" {...entered("expected_country")} />
+            {Object.entries(declared).map(([name, type]) => (
+              <FactField key={name} type={type} label={`Fact ${name}`} {...entered(fieldOf(name))} />
+            ))}
+          </div>
+          <p class="actions">
+            <button type="submit">Assess</button>
+            <span class="faint">
+              An address or an email address is required. Nothing is stored, logged or counted.
+            </span>
+          </p>
+        </form>
+      </Card>
+      <div aria-live="polite">{isVisitor(query) && <Result asked={asked} declared={declared} />}</div>
+    </>
+  );
+}
+
+interface FactFieldProps {
+  readonly type: FactType;
+  readonly label: string;
+  readonly name: string;
+  readonly defaultValue: string;
+}
+
+function FactField({ type, label, ...field }: FactFieldProps) {
+  if (type === "boolean")
+    return (
+      <Field label={label}>
+        <Select options={BOOLEANS} {...field} />
+      </Field>
+    );
+  if (type === "number") return <TextField label={label} type="number" step="any" {...field} />;
+  return <TextField label={label} placeholder={type === "list" ? "a, b, c" : ""} {...field} />;
+}
+
+interface ResultProps {
+  readonly asked: { readonly query: URLSearchParams; readonly text: string | undefined };
+  readonly declared: DeclaredFacts;
+}
+
+function Result({ asked, declared }: ResultProps) {
+  const { query, text } = asked;
+  const body = { visitor: visitorOf(query, declared), ...(text !== undefined && { text }) };
+  const loading = useLoad(
+    (signal) => api<AssessedVisitor>("assess", { method: "POST", body, signal }),
+    [asked],
+  );
+  const hint = (error: unknown) =>
+    error instanceof ApiError && error.code === "NO_RELEASE" ? (
+      <p>
+        <a href="#/data">Go to Data to start an update</a>
+      </p>
+    ) : null;
+  return (
+    <Loaded from={loading} waiting="Assessing …" hint={hint}>
+      {(found) => <AssessmentResult of={found} visitor={body.visitor} isDraft={text !== undefined} />}
+    </Loaded>
+  );
+}

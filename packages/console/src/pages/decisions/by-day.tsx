@@ -1,0 +1,96 @@
+// by-day.tsx: stored decisions by day and action; how to have decisions stored.
+
+import { ACTIONS, type Action, OUTCOMES } from "@inkling/contract";
+import type { DecisionCounts } from "@inkling/server/admin-answers";
+import { sum } from "d3-array";
+import { api } from "../../api.ts";
+import { Card, Code, Definitions } from "../../components/basics.tsx";
+import { BarChart, Meter, type MeterColor } from "../../components/chart.tsx";
+import { Loaded } from "../../components/loaded.tsx";
+import { formatCount, formatPercent } from "../../format.ts";
+import { useLoad } from "../../hooks.ts";
+
+const DAY_MS = 86_400_000;
+const DAYS = 30;
+/** Of the chart's series: green, orange, red. */
+const COLORS: Readonly<Record<Action, number>> = { allow: 2, challenge: 1, deny: 3 };
+
+type Day = { readonly at: string } & Readonly<Record<Action, number>>;
+const SERIES = ACTIONS.map((action) => ({
+  name: action,
+  color: COLORS[action],
+  of: (day: Day) => day[action],
+}));
+
+export function DecisionsByDay() {
+  const loading = useLoad((signal) => api<DecisionCounts>("decisions/counts", { signal }), []);
+  return (
+    <Loaded from={loading}>
+      {({ stores_decisions, days }) => (
+        <>
+          {!stores_decisions && <TurnOn />}
+          {days.length > 0 && (
+            <Card title="The last 30 days">
+              <div class="usage">
+                <BarChart
+                  title="Decisions per day (UTC)"
+                  points={daysOf(days)}
+                  series={SERIES}
+                  formatTime={(at) => at.slice(5)}
+                />
+                <Totals of={days} />
+              </div>
+            </Card>
+          )}
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+const METERS: Readonly<Record<Action, MeterColor>> = { allow: "good", challenge: "warn", deny: "bad" };
+
+function Totals({ of: days }: { of: DecisionCounts["days"] }) {
+  const all = sum(days, ({ count }) => count);
+  const shareOf = (action: Action) => {
+    const n = sum(days, (day) => (day.action === action ? day.count : 0));
+    return (
+      <Meter part={n / all} text={`${formatCount(n)}, ${formatPercent(n / all)}`} color={METERS[action]} />
+    );
+  };
+  return (
+    <div>
+      <h3>Actions</h3>
+      <Definitions rows={ACTIONS.map((action) => [action, shareOf(action)])} />
+      <h3>Outcomes</h3>
+      <Definitions
+        rows={OUTCOMES.map((outcome) => [outcome, formatCount(sum(days, (day) => day[outcome]))])}
+      />
+    </div>
+  );
+}
+
+const TurnOn = () => (
+  <Card title="Decisions are not stored">
+    <p>
+      This server stores no decisions. To look up why somebody was denied, to mark outcomes and to replay
+      rulesets, add these lines to <code>inkling.toml</code> and reload the server. It needs no restart.
+    </p>
+    <Code text={"decisions = true\ndecisions_days = 30"} />
+    <p class="faint">
+      The environment variable is <code>INKLING_DECISIONS=1</code>. No full address and no mailbox is stored;
+      docs/stored-decisions.md says what is.
+    </p>
+  </Card>
+);
+
+/** The last 30 days, also those without decisions. */
+function daysOf(counts: DecisionCounts["days"]): Day[] {
+  const today = Math.floor(Date.now() / DAY_MS);
+  return Array.from({ length: DAYS }, (_, i) => {
+    const at = new Date((today - DAYS + 1 + i) * DAY_MS).toISOString().slice(0, 10);
+    const countOf = (wanted: Action) =>
+      counts.find(({ day, action }) => day === at && action === wanted)?.count ?? 0;
+    return { at, allow: countOf("allow"), challenge: countOf("challenge"), deny: countOf("deny") };
+  });
+}

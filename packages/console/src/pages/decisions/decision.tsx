@@ -1,0 +1,90 @@
+// decision.tsx: one stored decision: why it was made, what became of the visitor.
+
+import { OUTCOMES, type Outcome } from "@inkling/contract";
+import type { Decision } from "@inkling/server/admin-answers";
+import { api } from "../../api.ts";
+import { Badge, Card, Definitions, RelativeTime } from "../../components/basics.tsx";
+import { Loaded } from "../../components/loaded.tsx";
+import { notify, useAction, useLoad } from "../../hooks.ts";
+import { DecisionCard, FactTable, rulesetName } from "../assess/assessment.tsx";
+import { Copies } from "../lookup/evidence.tsx";
+
+export const OutcomeBadge = ({ outcome }: { outcome: Outcome | null }) =>
+  outcome && <Badge kind={outcome === "abuse" ? "bad" : "good"}>{outcome}</Badge>;
+
+export function DecisionDetail({ id }: { id: string }) {
+  const path = `decisions/${encodeURIComponent(id)}`;
+  const loading = useLoad((signal) => api<Decision>(path, { signal }), [id]);
+  return (
+    <>
+      <p>
+        <a href="#/decisions">All decisions</a>
+      </p>
+      <Loaded from={loading}>
+        {(decision) => (
+          <>
+            <DecisionCard of={decision} ruleset={rulesetName(decision.ruleset)}>
+              <Definitions rows={aboutOf(decision)} />
+              <Copies title="JSON" json={JSON.stringify(decision, null, 2)} />
+            </DecisionCard>
+            <OutcomeCard of={decision} path={path} reload={loading.reload} />
+            <FactTable facts={decision.facts} />
+          </>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+const aboutOf = ({ id, at, event, ref, data_version }: Decision) =>
+  [
+    ["Id", <code key="id">{id}</code>],
+    ["Decided", <RelativeTime key="at" iso={at} />],
+    ["Event", event],
+    ["Ref", ref && <a href={`#/decisions?${new URLSearchParams({ ref })}`}>{ref}</a>],
+    ["Data", <code key="data">{data_version}</code>],
+  ] as const;
+
+interface OutcomeCardProps {
+  readonly of: Decision;
+  readonly path: string;
+  readonly reload: () => void;
+}
+
+const TEXTS: Readonly<Record<Outcome, string>> = { legitimate: "Legitimate", abuse: "Abuse" };
+
+function OutcomeCard({ of: { outcome, outcome_at }, path, reload }: OutcomeCardProps) {
+  const [start, isBusy] = useAction();
+  const label = (chosen: Outcome) =>
+    start(async () => {
+      await api(`${path}/outcome`, { method: "POST", body: { outcome: chosen } });
+      notify(`Marked as ${chosen}.`);
+      reload();
+    });
+  return (
+    <Card title="Outcome">
+      <p class="faint">
+        What became of the visitor. It changes no decision; it measures rules and reasons in a replay.
+      </p>
+      <p class="actions">
+        {OUTCOMES.map((name) => (
+          <button
+            key={name}
+            type="button"
+            class={name === outcome ? "" : "quiet"}
+            aria-pressed={name === outcome}
+            aria-busy={isBusy}
+            onClick={() => label(name)}
+          >
+            {TEXTS[name]}
+          </button>
+        ))}
+        {outcome_at && (
+          <span class="faint">
+            marked <RelativeTime iso={outcome_at} />
+          </span>
+        )}
+      </p>
+    </Card>
+  );
+}

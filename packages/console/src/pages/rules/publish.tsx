@@ -1,0 +1,59 @@
+// publish.tsx: what a draft changes, and its publication.
+
+import type { Ruleset } from "@inkling/server/admin-answers";
+import { ApiError, api, UserError } from "../../api.ts";
+import { Card, Notice } from "../../components/basics.tsx";
+import { Form, TextField, textOf } from "../../components/form.tsx";
+import { notify } from "../../hooks.ts";
+import { Changes } from "./changes.tsx";
+import { type Draft, unixText } from "./draft.ts";
+
+interface PublishProps {
+  readonly draft: Draft;
+  readonly newest: Ruleset | undefined;
+  /** Loads the rulesets again. */
+  readonly reload: () => void;
+}
+
+export function Publish({ draft, newest, reload }: PublishProps) {
+  const number = newest?.number ?? 0;
+  const submit = async (values: FormData, form: HTMLFormElement) => {
+    const body = { text: draft.text, note: textOf(values, "note"), current: number };
+    const published = await api<Ruleset>("rulesets", { method: "POST", body }).catch((error: unknown) => {
+      if (!(error instanceof ApiError) || error.code !== "RULESET_CONFLICT") throw error;
+      reload();
+      throw new UserError(
+        "Nothing was published, because somebody else published a ruleset. Your text is kept.",
+      );
+    });
+    notify(`Ruleset ${published.number} is active. All servers apply it within a second.`);
+    form.reset();
+    draft.publishedAs(published.number);
+    reload();
+  };
+  const name = newest === undefined ? "no ruleset" : `ruleset ${number}`;
+  return (
+    <Card title={newest === undefined ? "Publish" : `Changes since ruleset ${number}`}>
+      {draft.isChanged ? (
+        <>
+          {draft.base < number && (
+            <Notice kind="warn">
+              {`${newest?.author} published ruleset ${number} after you began this draft. Read the changes, which now include what publishing would undo.`}
+            </Notice>
+          )}
+          <Changes label={`Changes since ${name}`} before={unixText(newest?.text ?? "")} after={draft.text} />
+          <Form action="Publish" submit={submit}>
+            <TextField
+              label="Note"
+              name="note"
+              maxLength={500}
+              note="What changed and why, for the history."
+            />
+          </Form>
+        </>
+      ) : (
+        <p class="faint">The draft is the text of {name}: there is nothing to publish.</p>
+      )}
+    </Card>
+  );
+}

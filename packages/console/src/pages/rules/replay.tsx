@@ -1,0 +1,142 @@
+// replay.tsx: what a draft would have changed about stored decisions, by action and by rule.
+
+import type { Replayed } from "@inkling/server/admin-answers";
+import { useState } from "preact/hooks";
+import { api } from "../../api.ts";
+import { Badge, Button, Card, Notice, RelativeTime } from "../../components/basics.tsx";
+import { Loaded } from "../../components/loaded.tsx";
+import { Table, TwoLines } from "../../components/table.tsx";
+import { formatCount, formatPercent } from "../../format.ts";
+import { useLoad } from "../../hooks.ts";
+import { ActionBadge } from "../assess/assessment.tsx";
+
+type Rule = Replayed["rules"][number];
+type Share = Rule["precision"];
+type Examples = Rule["examples"];
+
+export function ReplayCard({ text }: { text: string }) {
+  const [asked, setAsked] = useState<{ readonly text: string }>();
+  return (
+    <Card title="Replay">
+      <p class="faint">What the draft would have changed about the decisions of the last 30 days.</p>
+      <p class="actions">
+        <Button text="Replay the draft" onClick={() => setAsked({ text })} />
+        {asked && asked.text !== text && <span class="faint">The draft has changed since.</span>}
+      </p>
+      <div aria-live="polite">{asked && <Report asked={asked} />}</div>
+    </Card>
+  );
+}
+
+function Report({ asked }: { asked: { readonly text: string } }) {
+  const loading = useLoad(
+    (signal) => api<Replayed>("rulesets/replay", { method: "POST", body: asked, signal }),
+    [asked],
+  );
+  return (
+    <Loaded from={loading} waiting="Replaying …">
+      {(report) => (report.decisions === 0 ? <Nothing /> : <Changed report={report} />)}
+    </Loaded>
+  );
+}
+
+const Nothing = () => (
+  <p class="empty faint">
+    No decision is stored: <a href="#/decisions">Decisions</a> says how to store them.
+  </p>
+);
+
+function Changed({ report }: { report: Replayed }) {
+  const { decisions, changed, from, stopped, actions, rules, reasons, unknown_facts } = report;
+  return (
+    <>
+      <p>
+        <strong>{`${formatCount(changed)} of ${formatCount(decisions)} decisions would change`}</strong>
+        {from && [" (since ", <RelativeTime key="from" iso={from} />, ")"]}.
+      </p>
+      {stopped && (
+        <Notice kind="warn">
+          Older decisions were left out. The command <code>inkling rules replay</code> reads all of them.
+        </Notice>
+      )}
+      {unknown_facts.map(({ fact, decisions: n }) => (
+        <Notice key={fact} kind="warn">
+          The fact <code>{fact}</code> is unknown in {formatCount(n)} decisions: a rule that reads it says
+          nothing about them.
+        </Notice>
+      ))}
+      <Table
+        caption="Changed actions"
+        rows={actions.filter(({ before, after }) => before !== after)}
+        rowKey={({ before, after }) => `${before} ${after}`}
+        columns={[
+          ["Before", ({ before }) => <ActionBadge action={before} />],
+          ["After", ({ after }) => <ActionBadge action={after} />],
+          ["Decisions", ({ count }) => formatCount(count), "number"],
+          ["Examples", ({ examples }) => <ExampleLinks examples={examples} />],
+        ]}
+        empty="No action changes."
+      />
+      <Table
+        caption="Rules of the draft"
+        rows={rules}
+        rowKey={({ rule }) => rule}
+        columns={[
+          ["Rule", ruleOf],
+          ["Matches", ({ matches }) => formatCount(matches), "number"],
+          ["Changes", changesOf, "number"],
+          ["Precision", ({ precision }) => shareOf(precision)],
+          ["Recall", ({ recall }) => shareOf(recall)],
+          ["Examples", ({ examples }) => <ExampleLinks examples={examples} />],
+        ]}
+        empty="The draft has no rules."
+      />
+      <Table
+        caption="Reasons of the draft"
+        rows={reasons.filter(({ matches }) => matches > 0)}
+        rowKey={({ reason }) => reason}
+        columns={[
+          ["Reason", ({ reason, weight }) => <TwoLines below={`weight ${weight}`}>{reason}</TwoLines>],
+          ["Matches", ({ matches }) => formatCount(matches), "number"],
+          ["Precision", ({ precision }) => shareOf(precision)],
+          ["Recall", ({ recall }) => shareOf(recall)],
+        ]}
+        empty="No reason applies."
+      />
+    </>
+  );
+}
+
+const ruleOf = ({ rule, mode, action }: Rule) => (
+  <>
+    <code>{rule}</code> <ActionBadge action={action} />
+    {mode === "shadow" && <Badge kind="faint">shadow</Badge>}
+  </>
+);
+
+/** A rule in shadow changes nothing yet. */
+const changesOf = ({ changes, mode }: Rule) => (
+  <TwoLines below={mode === "shadow" && "if it were live"}>{formatCount(changes)}</TwoLines>
+);
+
+/** With its 95 % interval. */
+const shareOf = (share: Share) =>
+  share ? (
+    <TwoLines below={`${formatPercent(share.low)} to ${formatPercent(share.high)}`}>
+      {`${formatPercent(share.share)} of ${formatCount(share.of)}`}
+    </TwoLines>
+  ) : (
+    <span class="faint">no outcomes</span>
+  );
+
+const ExampleLinks = ({ examples }: { examples: Examples }) =>
+  examples.length > 0 && (
+    <details>
+      <summary>{formatCount(examples.length)}</summary>
+      {examples.map(({ id, ref, event, before, after }) => (
+        <small key={id}>
+          <a href={`#/decisions/${id}`}>{ref ?? id}</a> {`${event}: ${before} → ${after}`}
+        </small>
+      ))}
+    </details>
+  );

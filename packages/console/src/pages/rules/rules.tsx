@@ -1,0 +1,111 @@
+// rules.tsx: rulesets: a draft that is checked as it is written, tried and published, and the history.
+
+import { STARTER_RULESET } from "@inkling/contract";
+import type { ListedRuleset, Ruleset, RulesetCheck } from "@inkling/server/admin-answers";
+import { useRef } from "preact/hooks";
+import { api, listAll } from "../../api.ts";
+import { Button, Card } from "../../components/basics.tsx";
+import { ConfirmButton } from "../../components/dialog.tsx";
+import { Loaded } from "../../components/loaded.tsx";
+import { useLoad } from "../../hooks.ts";
+import { AssessVisitor } from "../assess/visitor-form.tsx";
+import { CheckResult } from "./check.tsx";
+import { type Draft, useDraft } from "./draft.ts";
+import { Editor, goTo } from "./editor.tsx";
+import { History } from "./history.tsx";
+import { Publish } from "./publish.tsx";
+import { ReplayCard } from "./replay.tsx";
+
+async function loadRulesets(signal: AbortSignal) {
+  const history = await listAll<ListedRuleset>("rulesets", "rulesets", signal);
+  const [first] = history;
+  return { history, newest: first && (await api<Ruleset>(`rulesets/${first.number}`, { signal })) };
+}
+
+export function RulesPage() {
+  const loading = useLoad(loadRulesets, []);
+  return (
+    <Loaded from={loading}>
+      {({ history, newest }) => <Rules history={history} newest={newest} reload={loading.reload} />}
+    </Loaded>
+  );
+}
+
+interface RulesProps {
+  readonly history: readonly ListedRuleset[];
+  readonly newest: Ruleset | undefined;
+  readonly reload: () => void;
+}
+
+function titleOf({ base, isWritten }: Draft, newest: Ruleset | undefined): string {
+  if (newest === undefined) return "Your first ruleset";
+  return isWritten ? `Draft, begun with ruleset ${base}` : `Ruleset ${newest.number}, which is active`;
+}
+
+/** Typing pauses for so long before the text is checked. */
+const PAUSE_MS = 300;
+
+async function checkText(text: string, signal: AbortSignal): Promise<RulesetCheck> {
+  await new Promise((done) => setTimeout(done, PAUSE_MS));
+  signal.throwIfAborted();
+  return api("rulesets/check", { method: "POST", body: { text }, signal });
+}
+
+function Rules({ history, newest, reload }: RulesProps) {
+  const draft = useDraft(newest);
+  const check = useLoad((signal) => checkText(draft.text, signal), [draft.text]);
+  const area = useRef<HTMLTextAreaElement>(null);
+  const rolledBack = () => {
+    if (!draft.isChanged) draft.discard(); // the editor shows what is active
+    reload();
+  };
+  return (
+    <>
+      <Card title={titleOf(draft, newest)}>
+        <div class="usage">
+          <Editor
+            label="Ruleset"
+            text={draft.text}
+            mistakes={check.data?.mistakes ?? []}
+            area={area}
+            onText={draft.write}
+          />
+          <div>
+            <Loaded from={check} waiting="Checking …">
+              {(found) => (
+                <CheckResult of={found} onMistake={(place) => area.current && goTo(area.current, place)} />
+              )}
+            </Loaded>
+          </div>
+        </div>
+        <p class="actions">
+          {draft.isWritten && <Replace text="Discard changes" draft={draft} run={draft.discard} />}
+          {newest !== undefined && (
+            <Replace text="Use the starter ruleset" draft={draft} run={() => draft.write(STARTER_RULESET)} />
+          )}
+        </p>
+      </Card>
+      <ReplayCard text={draft.text} />
+      <Publish draft={draft} newest={newest} reload={reload} />
+      <History rulesets={history} onRollback={rolledBack} />
+      <AssessVisitor
+        title="Try the draft on a visitor"
+        declared={check.data?.facts ?? {}}
+        text={draft.text}
+      />
+    </>
+  );
+}
+
+interface ReplaceProps {
+  readonly text: string;
+  readonly draft: Draft;
+  readonly run: () => void;
+}
+
+/** Replaces the draft; asks first if something would be lost. */
+function Replace({ text, draft, run }: ReplaceProps) {
+  if (!draft.isWritten) return <Button text={text} onClick={run} />;
+  const question = [`${text}?`, "What you have written is lost.", text] as const;
+  return <ConfirmButton text={text} question={question} isDanger run={async () => run()} />;
+}

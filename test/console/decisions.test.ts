@@ -1,0 +1,389 @@
+// decisions.test.ts: what an operator does about decisions, in a real Chromium: assess a visitor, write rules, publish
+// them, and look at what they decided.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { STARTER_RULESET } from "@inkling/contract";
+import type { Page } from "playwright-core";
+import { launchBrowser } from "../browser.ts";
+import { fetch } from "../checked-fetch.ts";
+import { smallDomain, smallRelease, temporaryFolder } from "../release.ts";
+import { until } from "../until.ts";
+import {
+  ConsoleBrowser,
+  type ConsoleServer,
+  confirm,
+  startConsole,
+  textOf,
+  waitForMessage,
+} from "./console-server.ts";
+
+/** With a flag that says proxy, as release 4 has. */
+const PROXY = "81.2.69.142";
+
+let server: ConsoleServer;
+let tabs: ConsoleBrowser;
+/** Logged in. */
+let page: Page;
+const go = (hash: string) => tabs.go(page, hash);
+const button = (name: string | RegExp) => page.getByRole("button", { name, exact: typeof name === "string" });
+const rowsIn = async (page: Page, table: string) => {
+  const rows = page.getByRole("table", { name: table, exact: true }).locator("tbody tr");
+  return (await rows.allInnerTexts()).map((text) => text.replace(/\s+/g, " ").trim());
+};
+const rowsOf = (table: string) => rowsIn(page, table);
+const admin = async (method: string, path: string, body?: object) => {
+  const headers = { Authorization: `Bearer ${server.token}`, "Inkling-Author": "bob" };
+  const json = body === undefined ? {} : { body: JSON.stringify(body) };
+  return (await fetch(`${server.origin}/admin/v1/${path}`, { method, headers, ...json })).json();
+};
+/** As somebody else would: past the console. */
+const publish = (text: string) => admin("POST", "rulesets", { text });
+
+beforeAll(async () => {
+  const dataDir = temporaryFolder();
+  smallRelease(dataDir, 4, [], [], true);
+  server = await startConsole(dataDir);
+  tabs = new ConsoleBrowser(await launchBrowser(), server);
+  page = await tabs.logIn(await tabs.open());
+});
+afterAll(async () => {
+  await tabs?.browser.close();
+  await server?.stop();
+});
+
+describe("assess", () => {
+  const result = () => page.getByRole("heading", { name: "Facts" });
+  const assess = async (fields: Readonly<Record<string, string>>) => {
+    for (const [label, text] of Object.entries(fields)) await page.getByLabel(label).fill(text);
+    await button("Assess").click();
+  };
+
+  test("a link to a visitor: action, reasons with weights, what would change it, facts, evidence", async () => {
+    const visitor = { ip: PROXY, email: `info+a%b@${smallDomain(4)}`, expected_country: "FR" };
+    await go(`assess?${new URLSearchParams(visitor)}`);
+    await page.getByRole("heading", { name: "deny decided by the score (no ruleset)" }).waitFor();
+    for (const [label, value] of [
+      ["IP address", visitor.ip],
+      ["Email address", visitor.email],
+      ["Event", "sign_up"],
+    ] as const)
+      expect([label, await page.getByRole("textbox", { name: label }).inputValue()]).toEqual([label, value]);
+    expect(await rowsOf("Reasons")).toEqual([
+      "proxy the address is a VPN or public proxy 0.35 no change score 0.94",
+      "country_mismatch the address is in another country than expected_country 0.25 no change score 0.95",
+      "disposable the mailbox is a disposable-email provider's 0.90 challenge score 0.61",
+      "role_account a role reads the mailbox, not a person 0.20 no change score 0.95",
+    ]);
+    // 1 - 0.65 * 0.75 * 0.1 * 0.8
+    await page
+      .getByRole("img", {
+        name: "Score 0.96: proxy 0.35, country_mismatch 0.16, disposable 0.44, role_account 0.01",
+      })
+      .waitFor();
+    expect(await rowsOf("Facts")).toContain('ip.country "GB" where the user is: ISO 3166-1 alpha-2');
+    expect((await rowsOf("Evidence about the address"))[0]).toContain("sets Proxy or VPN");
+    expect((await rowsOf("Evidence about the email address")).join()).toContain("role account");
+    await page.getByRole("link", { name: `Look up ${visitor.email}` }).click();
+    await page.getByText("Disposable email address").waitFor();
+    await page.getByRole("link", { name: "Assess this visitor" }).click();
+    await page.getByRole("heading", { name: "deny decided by the score (no ruleset)" }).waitFor();
+    expect(await page.getByRole("textbox", { name: "Email address" }).inputValue()).toBe(visitor.email);
+  });
+
+  test("a visitor without reasons, one that is refused, and no visitor; the address follows", async () => {
+    await go("assess");
+    await assess({ "IP address": "8.8.8.8" });
+    await page.getByText("No reason to doubt this visitor.").waitFor();
+    expect(page.url()).toEndWith("#/assess?event=sign_up&ip=8.8.8.8");
+    await page.reload();
+    await page.getByText("No reason to doubt this visitor.").waitFor();
+    await assess({ "IP address": "10.0.0.1" });
+    await page.getByRole("alert").filter({ hasText: "cannot be assessed" }).waitFor();
+    await assess({ "IP address": "" });
+    await page.getByRole("alert").waitFor({ state: "detached" });
+    expect(await result().count()).toBe(0);
+  });
+
+  test("facts that the ruleset declares, the rule that decides, a review, and rules in shadow", async () => {
+    await publish(`
+      [facts]
+      plan = "text"
+      age = "number"
+      vip = "boolean"
+      tags = "list"
+      [[rule]]
+      name = "free-bots"
+      when = 'facts.plan == "free" && facts.age < 2.5 && !facts.vip && has(facts.vip) && "bot" in facts.tags'
+      then = "deny"
+      review = true
+      mode = "live"
+      [[rule]]
+      name = "any-proxy"
+      when = "ip.is_proxy"
+      then = "challenge"
+      mode = "shadow"`);
+    await go("lookup");
+    await go("assess");
+    await page.getByLabel("Fact vip").selectOption("false");
+    await assess({ "IP address": PROXY, "Fact plan": "free", "Fact age": "2", "Fact tags": "a, bot" });
+    await page.getByRole("heading", { name: "deny decided by rule free-bots (ruleset 1)" }).waitFor();
+    const text = await textOf(page);
+    expect(text).toContain("The rule asks for a person to look at this visitor.");
+    expect(text).toContain("Without the rule free-bots it would be allow");
+    expect(text).toContain("Rule any-proxy in shadow would decide challenge");
+    expect(await rowsOf("Facts")).toEqual(
+      expect.arrayContaining([
+        'facts.tags ["a","bot"] sent by the caller',
+        "facts.vip false sent by the caller",
+      ]),
+    );
+  });
+
+  test("missing data that decided is named", async () => {
+    await page.route("**/admin/v1/assess", async (route) => {
+      const response = await route.fetch();
+      const { assessment, ...rest } = await response.json();
+      const changed = { ...assessment, action: "challenge", degraded: ["is_abuser"] };
+      await route.fulfill({ response, json: { ...rest, assessment: changed } });
+    });
+    await go("assess?ip=8.8.8.8");
+    await page.getByRole("heading", { name: "challenge because data is missing (ruleset 1)" }).waitFor();
+    await page.getByText("No data for is_abuser: the visitor may look more innocent").waitFor();
+    await page.unroute("**/admin/v1/assess");
+  });
+});
+
+describe("rules", () => {
+  const area = () => page.getByLabel("Ruleset", { exact: true });
+  const checked = (text: string | RegExp) => page.getByRole("status").filter({ hasText: text }).waitFor();
+  const open = async () => {
+    await go("lookup");
+    await go("rules");
+    await area().waitFor();
+  };
+
+  test("mistakes as they are typed, a jump to each, and none published", async () => {
+    await publish("");
+    await open();
+    await area().fill(
+      'on_missing = "deny"\n[[rule]]\nname = "a"\nwhen = \'event == "x" && ip.knd == "y"\'\nthen = "deny"\nmode = "live"\n',
+    );
+    await checked("1 mistake");
+    await button("line 4, column 25").click();
+    const place = "document.activeElement.value.slice(0, document.activeElement.selectionStart).split('\\n')";
+    expect(await page.evaluate(place)).toEqual([
+      'on_missing = "deny"',
+      "[[rule]]",
+      'name = "a"',
+      'when = \'event == "x" && ',
+    ]);
+    expect(await page.locator(".editor .wrong").allInnerTexts()).toEqual(["4\n"]);
+    await button("Publish").click();
+    await page.getByRole("alert").filter({ hasText: "line 4, column 25" }).waitFor();
+    await area().fill((await area().inputValue()).replace("knd", "kind"));
+    await checked("1 live rule, 0 in shadow; 0 of 0 examples pass");
+  });
+
+  test("a draft survives a reload, and is discarded when asked", async () => {
+    const draft = await area().inputValue();
+    await page.reload();
+    await checked("1 live rule");
+    expect(await area().inputValue()).toBe(draft);
+    await confirm(page, "Discard changes", "Discard changes");
+    await page.getByText("there is nothing to publish").waitFor();
+    expect(await area().inputValue()).toBe("");
+    await page.reload();
+    await page.getByText("there is nothing to publish").waitFor();
+  });
+
+  test("the starter ruleset, its examples, its changes, tried on a visitor, and published with a note", async () => {
+    await button("Use the starter ruleset").click();
+    await checked("0 live rules, 4 in shadow; 2 of 2 examples pass");
+    const live = STARTER_RULESET.replace('mode = "shadow"', 'mode = "live"');
+    await area().fill(live);
+    await checked("1 live rule, 3 in shadow; 1 of 2 examples pass");
+    await page.getByText("expected allow and rules no-hosting-sign-ups; got deny").waitFor();
+    await area().fill(live.replace('action = "allow"', 'action = "deny"'));
+    await checked("1 live rule, 3 in shadow; 2 of 2 examples pass");
+    await area().fill(STARTER_RULESET.replace("challenge = 0.5", "challenge = 0.3"));
+    await checked("0 live rules");
+    const changes = page.getByLabel(/^Changes since ruleset/);
+    expect(await changes.locator("ins").allInnerTexts()).toContain("+challenge = 0.3\n");
+    await page.getByLabel("IP address").fill(PROXY);
+    await button("Assess").click();
+    await page.getByRole("heading", { name: "challenge decided by the score (draft)" }).waitFor();
+    await page.getByLabel("Note").fill("stricter about proxies");
+    await button("Publish").click();
+    await waitForMessage(page, "is active. All servers apply it within a second.");
+    await page.getByText("there is nothing to publish").waitFor();
+    const [first] = await rowsOf("History");
+    expect(first).toMatch(/^3 active .* ada stricter about proxies Show$/);
+  });
+
+  test("a ruleset that somebody else publishes meanwhile is not overwritten unread", async () => {
+    const mine = STARTER_RULESET.replace("deny = 0.85", "deny = 0.9");
+    await area().fill(mine);
+    await publish('on_missing = "deny"\n');
+    await button("Publish").click();
+    await page.getByRole("alert").filter({ hasText: "Nothing was published" }).waitFor();
+    await page.getByText("bob published ruleset 4 after you began this draft.").waitFor();
+    expect(await area().inputValue()).toBe(mine);
+    const changes = page.getByRole("region", { name: "Changes since ruleset 4" });
+    expect(await changes.locator("del").allInnerTexts()).toContain('-on_missing = "deny"\n');
+    await button("Publish").click();
+    await until(async () => (await rowsOf("History"))[0]!.startsWith("5 active"));
+    expect(await page.getByText("after you began this draft").count()).toBe(0);
+  });
+
+  test("what a ruleset changed, and the way back to it by number", async () => {
+    await button("Show changes of ruleset 4").click();
+    const changes = page.getByRole("region", { name: "Changes of ruleset 4" });
+    await changes.getByText('+on_missing = "deny"').waitFor();
+    await confirm(page, "Roll back to ruleset 4", "Roll back");
+    await waitForMessage(page, "Ruleset 6 is active: the text of ruleset 4.");
+    await until(async () => (await rowsOf("History"))[0]!.startsWith("6 active ruleset 4 again"));
+    expect(await area().inputValue()).toBe('on_missing = "deny"\n');
+    expect(((await admin("GET", "rulesets?limit=1")) as { rulesets: unknown[] }).rulesets[0]).toMatchObject({
+      number: 6,
+      restores: 4,
+      author: "ada",
+    });
+  });
+
+  test("the keyboard alone: Tab indents and is undone; Escape, then Tab, leaves", async () => {
+    await area().focus();
+    await page.keyboard.press("Control+Home");
+    await page.keyboard.press("Tab");
+    expect(await area().inputValue()).toStartWith("  on_missing");
+    await page.keyboard.press("Control+z");
+    expect(await area().inputValue()).toStartWith("on_missing");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate("document.activeElement.tagName")).not.toBe("TEXTAREA");
+  });
+});
+
+describe("decisions", () => {
+  let stored: ConsoleServer;
+  let own: ConsoleBrowser;
+  let page: Page;
+  const go = (hash: string) => own.go(page, hash);
+  const row = () => page.getByRole("table", { name: "Decisions" }).locator("tbody tr");
+  const rows = async () => {
+    await page.locator("main .loading").first().waitFor({ state: "detached" });
+    return (await row().allInnerTexts()).map((text) => text.replace(/\s+/g, " ").trim());
+  };
+
+  beforeAll(async () => {
+    const dataDir = temporaryFolder();
+    smallRelease(dataDir, 4, [], [], true);
+    stored = await startConsole(dataDir, { decisions: true });
+    own = new ConsoleBrowser(tabs.browser, stored);
+    page = await own.logIn(await own.open());
+    const send = async (url: string, token: string, body: object) => {
+      const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+      const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+      return (await response.json()) as { token: string };
+    };
+    const { token } = await send(`${stored.origin}/admin/v1/keys`, stored.token, {
+      name: "x",
+      scopes: ["assess"],
+    });
+    for (const visitor of [
+      { event: "sign_up", ip: PROXY, email: `a@${smallDomain(4)}`, ref: "user-1" },
+      { event: "login", ip: PROXY, ref: "user-2" },
+      { event: "login", ip: "8.8.8.8", ref: "user-1" },
+    ])
+      await send(`${stored.api}/v1/assess`, token, visitor);
+    await until(async () => {
+      await go("lookup");
+      await go("decisions");
+      return (await rows()).length === 3;
+    });
+  });
+  afterAll(() => stored?.stop());
+
+  test("while they are off, how to turn them on", async () => {
+    await stored.reload({ decisions: false });
+    await go("lookup");
+    await go("decisions");
+    await page.getByText("This server stores no decisions.").waitFor();
+    await page.getByText("decisions = true").waitFor();
+    expect(await rows()).toHaveLength(3); // those from before
+    await stored.reload({ decisions: true });
+    await page.reload();
+    await page.getByRole("img", { name: /^Decisions per day/ }).waitFor();
+    expect(await page.getByText("This server stores no decisions.").count()).toBe(0);
+  });
+
+  test("by day, and filtered", async () => {
+    await page
+      .getByRole("img", { name: /^Decisions per day \(UTC\)\. 3 in total, most at .*: 3\.$/ })
+      .waitFor();
+    expect(await rows()).toEqual([
+      expect.stringMatching(/allow score 0\.00 login user-1 8\.8\.8\.0\/24 none$/),
+      expect.stringMatching(/allow score 0\.35 login user-2 81\.2\.69\.0\/24, GB proxy$/),
+      expect.stringMatching(
+        /deny score 0\.94 sign_up user-1 disposable-4\.com 81\.2\.69\.0\/24, GB proxy, disposable$/,
+      ),
+    ]);
+    for (const [label, value, count] of [
+      ["Action", "allow", 2],
+      ["Reason", "proxy", 1],
+      ["Outcome", "abuse", 0],
+      ["Outcome", "none", 1],
+      ["Time", "1", 1],
+    ] as const) {
+      await page.getByLabel(label).selectOption(value);
+      await until(async () => (await rows()).length === count);
+    }
+    await page.getByLabel("Event").fill("sign_up");
+    await page.keyboard.press("Enter");
+    await page.getByText("No decision matches.").waitFor();
+  });
+
+  test("one decision: why, its facts, its outcome, others of the same ref", async () => {
+    await go("decisions?action=deny");
+    await row().getByRole("link").first().click();
+    await page.getByRole("heading", { name: "deny decided by the score (no ruleset)" }).waitFor();
+    expect((await rowsIn(page, "Facts")).join()).toContain("disposable-4.com");
+    await page.getByRole("button", { name: "Abuse" }).click();
+    await page.getByRole("button", { name: "Abuse", pressed: true }).waitFor();
+    await page.getByRole("button", { name: "Legitimate", pressed: false }).waitFor();
+    await page.getByRole("link", { name: "user-1" }).click();
+    await until(async () => (await rows()).length === 2);
+    expect((await rows())[1]).toEndWith("abuse");
+    await go(`decisions/asm_${"1".repeat(16)}`);
+    await page.getByRole("alert").waitFor();
+  });
+
+  test("a replay of a draft: what changes, by rule, with precision, and its examples", async () => {
+    await go("rules");
+    await page.getByLabel("Ruleset", { exact: true }).fill(`
+      [[rule]]
+      name = "proxies"
+      when = "ip.is_proxy"
+      then = "deny"
+      mode = "live"
+      [[rule]]
+      name = "logins"
+      when = 'event == "login"'
+      then = "challenge"
+      mode = "shadow"`);
+    await page.getByRole("status").filter({ hasText: "1 live rule, 1 in shadow" }).waitFor();
+    await page.getByRole("button", { name: "Replay the draft" }).click();
+    await page.getByText("1 of 3 decisions would change").waitFor();
+    expect(await rowsIn(page, "Changed actions")).toEqual([expect.stringMatching(/^allow deny 1 1/)]);
+    expect(await rowsIn(page, "Rules of the draft")).toEqual([
+      expect.stringMatching(/^proxies deny 2 1 100 % of 1 \d+ % to 100 % 100 % of 1 \d+ % to 100 % 1/),
+      expect.stringMatching(/^logins challenge ?shadow 2 \d if it were live/),
+    ]);
+    await page.getByRole("table", { name: "Changed actions" }).getByText("1", { exact: true }).last().click();
+    await page.getByRole("link", { name: "user-2" }).first().click();
+    await page.getByRole("heading", { name: /^allow decided by the score/ }).waitFor();
+    await page.evaluate("sessionStorage.clear()");
+  });
+
+  test("no script failed, and no other host was requested", () =>
+    expect([...tabs.faults, ...own.faults]).toEqual([]));
+});
