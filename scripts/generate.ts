@@ -23,6 +23,7 @@ import { pythonMembers } from "./generators/python-members.ts";
 import { sandboxAnswers } from "./generators/sandbox-answers.ts";
 import { sandboxTables } from "./generators/sandbox-tables.ts";
 import { settingsTable } from "./generators/settings-table.ts";
+import { webhookTables } from "./generators/webhook-tables.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const GENERATORS: readonly Generator[] = [
@@ -39,6 +40,7 @@ const GENERATORS: readonly Generator[] = [
   sandboxAnswers,
   sandboxTables,
   settingsTable,
+  webhookTables,
 ];
 
 export const generated = (): Generated[] => GENERATORS.flatMap((generator) => generator());

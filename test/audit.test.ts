@@ -130,6 +130,10 @@ class Host {
 type Case = (host: Host) => Promise<readonly [args: readonly string[], expected: Expected]>;
 
 const here = (after: object) => ({ ...after, host: hostname() });
+const HOOK = { url: "https://example.com/hook", events: ["data.stale"] } as const;
+const webhookWith = (members: object) => expect.objectContaining({ ...HOOK, ...members });
+const addWebhook = async ({ webhooks }: Store) =>
+  (await webhooks.add({ ...HOOK, allowInner: false }, ADA)).webhook.id;
 const keyWith = (members: object) => expect.objectContaining({ name: "shop", ...members });
 
 /** Changes that are proved here, each by at least one command line. */
@@ -212,6 +216,44 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
     async (host) => {
       await host.withStore(({ decisions }) => decisions.add([decisionRow(1, NOW, { ref: "user-81" })]));
       return [["decisions", "delete", "--ref", "user-81"], DELETED];
+    },
+  ],
+  "webhooks add": [
+    async () => [
+      ["webhooks", "add", HOOK.url, "--events", "data.stale"],
+      {
+        action: "webhook-added",
+        subject: expect.stringMatching(/^whk_/),
+        before: null,
+        after: webhookWith({ allow_inner: false }),
+      },
+    ],
+    async () => [
+      ["webhooks", "add", "http://10.0.0.1/", "--events", "data.stale", "--allow-inner"],
+      {
+        action: "webhook-added",
+        subject: expect.stringMatching(/^whk_/),
+        before: null,
+        after: webhookWith({ url: "http://10.0.0.1/", allow_inner: true }),
+      },
+    ],
+  ],
+  "webhooks rotate": [
+    async (host) => {
+      const id = await host.withStore(addWebhook);
+      const [before, after] = [null, expect.any(String)].map((old_secret_until) =>
+        webhookWith({ old_secret_until }),
+      );
+      return [["webhooks", "rotate", id], { action: "webhook-rotated", subject: id, before, after }];
+    },
+  ],
+  "webhooks remove": [
+    async (host) => {
+      const id = await host.withStore(addWebhook);
+      return [
+        ["webhooks", "remove", id],
+        { action: "webhook-removed", subject: id, before: webhookWith({}), after: null },
+      ];
     },
   ],
   "override add": [
@@ -495,6 +537,9 @@ const READS = [
   "rules list",
   "rules replay",
   "rules show",
+  "webhooks deliveries",
+  "webhooks list",
+  "webhooks test",
 ];
 
 test("every command reads, or is one of those that leave an entry", async () => {
@@ -778,6 +823,28 @@ describe("the admin API", () => {
     delete_decisions: async ({ store }) => {
       await store.decisions.add([decisionRow(1, NOW, { ref: "user-81" }), decisionRow(2, NOW)]);
       return ["decisions?ref=user-81", undefined, DELETED];
+    },
+    add_webhook: async () => [
+      "webhooks",
+      HOOK,
+      {
+        action: "webhook-added",
+        subject: expect.stringMatching(/^whk_/),
+        before: null,
+        after: webhookWith({ allow_inner: false }),
+      },
+    ],
+    rotate_webhook: async ({ store }) => {
+      const id = await addWebhook(store);
+      const [before, after] = [null, expect.any(String)].map((old_secret_until) =>
+        webhookWith({ old_secret_until }),
+      );
+      return [`webhooks/${id}/rotate`, {}, { action: "webhook-rotated", subject: id, before, after }];
+    },
+    remove_webhook: async ({ store }) => {
+      const id = await addWebhook(store);
+      const before = webhookWith({});
+      return [`webhooks/${id}`, undefined, { action: "webhook-removed", subject: id, before, after: null }];
     },
     confirm_database: async () => [
       "database/confirm",

@@ -53,7 +53,7 @@ const FOLDERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["overrides", "rulesets", "decisions"],
     ["store"],
     ["limits", "releases"],
-    ["mx"],
+    ["mx", "webhooks"],
     ["leases"],
     ["lookup"],
     ["batch"],

@@ -65,6 +65,7 @@ export const MENU: readonly Section[] = [
       ["Console", "/console", "docs/console.md"],
       ["Admin API", "/admin-api", "docs/admin-api.md"],
       ["Overrides", "/overrides", "docs/overrides.md"],
+      ["Webhooks", "/webhooks", "docs/webhooks.md"],
       ["Audit trail", "/audit", "docs/audit.md"],
     ],
   },

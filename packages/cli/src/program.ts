@@ -37,6 +37,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   rules: async () => (await import("./commands/rules.ts")).addRules,
   decisions: async () => (await import("./commands/decisions.ts")).addDecisions,
   override: async () => (await import("./commands/override.ts")).addOverride,
+  webhooks: async () => (await import("./commands/webhooks.ts")).addWebhooks,
   audit: async () => (await import("./commands/audit.ts")).addAudit,
   enrich: async () => (await import("./commands/enrich.ts")).addEnrich,
   export: async () => (await import("./commands/export.ts")).addExport,

@@ -20,6 +20,7 @@ import { TrafficPage } from "./pages/traffic.tsx";
 const AssessPage = lazyPage(async () => (await import("./pages/assess/assess.tsx")).AssessPage);
 const RulesPage = lazyPage(async () => (await import("./pages/rules/rules.tsx")).RulesPage);
 const DecisionsPage = lazyPage(async () => (await import("./pages/decisions/decisions.tsx")).DecisionsPage);
+const WebhooksPage = lazyPage(async () => (await import("./pages/webhooks.tsx")).WebhooksPage);
 
 const LOOKUP = { id: "lookup", title: "Lookup", Page: LookupPage };
 const PAGES = [
@@ -32,6 +33,7 @@ const PAGES = [
   { id: "traffic", title: "Traffic", Page: TrafficPage },
   { id: "hosts", title: "Hosts", Page: HostsPage },
   { id: "overrides", title: "Overrides", Page: OverridesPage },
+  { id: "webhooks", title: "Webhooks", Page: WebhooksPage },
   { id: "audit", title: "Audit", Page: AuditPage },
 ];
 

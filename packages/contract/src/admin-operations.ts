@@ -46,6 +46,10 @@ export const AUDIT_ACTIONS = [
   "ruleset-rolled-back",
   "decisions-deleted",
   "database-confirmed",
+  "webhook-added",
+  "webhook-rotated",
+  "webhook-removed",
+  "webhook-disabled",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
@@ -57,13 +61,14 @@ export const ADMIN_TAGS = {
   Overrides: "The operator's own verdicts.",
   Rules: "Rulesets, and what they decide.",
   Decisions: "What was decided, and what became of it.",
+  Webhooks: "Alerts to your own services.",
   Watch: "Traffic, hosts and the audit trail.",
 } as const;
 
 interface Row {
   readonly path: string;
   /** What `{id}` of the path names. */
-  readonly names?: "key" | "override" | "release" | "ruleset" | "decision";
+  readonly names?: "key" | "override" | "release" | "ruleset" | "decision" | "webhook";
   readonly tag: keyof typeof ADMIN_TAGS;
   readonly summary: string;
   /** Needs neither token nor session. */
@@ -455,6 +460,74 @@ const ROWS = {
     problems: ["DECISION_NOT_FOUND"],
     audits: [],
     docs: 'labels it: `{"outcome":"legitimate"}` or `"abuse"`; no verdict changes, so the audit trail has no entry',
+  },
+  list_webhooks: {
+    method: "GET",
+    path: `${ADMIN_PATH}webhooks`,
+    tag: "Webhooks",
+    summary: "All webhooks, oldest first, without their secrets",
+    docs: "all [webhooks](webhooks.md), oldest first, without their secrets",
+  },
+  add_webhook: {
+    method: "POST",
+    path: `${ADMIN_PATH}webhooks`,
+    tag: "Webhooks",
+    summary: "Add a webhook; its secret is shown only in this answer",
+    isIdempotent: true,
+    status: 201,
+    headers: ["Location"],
+    problems: ["WEBHOOK_URL_REFUSED", "WEBHOOKS_FULL", "IDEMPOTENCY_KEY_INVALID"],
+    audits: ["webhook-added"],
+    docs: '201: a webhook with its secret, shown once, for `{"url":"https://…","events":["data.stale"]}`; optional `allow_inner`',
+  },
+  get_webhook: {
+    method: "GET",
+    path: `${ADMIN_PATH}webhooks/{id}`,
+    names: "webhook",
+    tag: "Webhooks",
+    summary: "A webhook, without its secrets",
+    problems: ["WEBHOOK_NOT_FOUND"],
+    docs: "one",
+  },
+  remove_webhook: {
+    method: "DELETE",
+    path: `${ADMIN_PATH}webhooks/{id}`,
+    names: "webhook",
+    tag: "Webhooks",
+    summary: "Remove a webhook with its deliveries",
+    problems: ["WEBHOOK_NOT_FOUND"],
+    audits: ["webhook-removed"],
+    docs: "removes it with its deliveries",
+  },
+  rotate_webhook: {
+    method: "POST",
+    path: `${ADMIN_PATH}webhooks/{id}/rotate`,
+    names: "webhook",
+    tag: "Webhooks",
+    summary: "Give a webhook a new secret; deliveries are signed with the old one, too, for a while",
+    isIdempotent: true,
+    problems: ["WEBHOOK_NOT_FOUND", "IDEMPOTENCY_KEY_INVALID"],
+    audits: ["webhook-rotated"],
+    docs: "a new secret; the old one also signs for `overlap_seconds` (default 86,400; 0 to 30 days)",
+  },
+  test_webhook: {
+    method: "POST",
+    path: `${ADMIN_PATH}webhooks/{id}/test`,
+    names: "webhook",
+    tag: "Webhooks",
+    summary: "Send one message of the type webhook.test now, and return how that ended",
+    problems: ["WEBHOOK_NOT_FOUND"],
+    audits: [],
+    docs: "sends one message of the type `webhook.test` and returns how that ended",
+  },
+  list_deliveries: {
+    method: "GET",
+    path: `${ADMIN_PATH}webhooks/{id}/deliveries`,
+    names: "webhook",
+    tag: "Webhooks",
+    summary: "Deliveries of the last 7 days, newest first, with their last attempts",
+    problems: ["WEBHOOK_NOT_FOUND"],
+    docs: "deliveries of the last 7 days, newest first. `limit`, `cursor`",
   },
   database: {
     method: "GET",

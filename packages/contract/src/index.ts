@@ -27,3 +27,4 @@ export * from "./settings.ts";
 export * from "./shapes.ts";
 export * from "./starter-ruleset.ts";
 export * from "./tables.ts";
+export * from "./webhooks.ts";

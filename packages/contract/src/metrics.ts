@@ -225,6 +225,26 @@ export const METRICS = {
     labels: [],
     help: "Decisions that wait to be stored; beyond 50,000 new ones are dropped.",
   },
+  inkling_webhook_attempts_total: {
+    type: "counter",
+    labels: ["outcome"],
+    help: "Attempts of this host to deliver to a webhook, by outcome: delivered, failed, gone (410).",
+  },
+  inkling_webhook_dropped_total: {
+    type: "counter",
+    labels: [],
+    help: "Deliveries of this host that were not queued because too many wait.",
+  },
+  inkling_webhook_queue: {
+    type: "gauge",
+    labels: [],
+    help: "Deliveries that wait, of all hosts on the database.",
+  },
+  inkling_webhook_queue_oldest_seconds: {
+    type: "gauge",
+    labels: [],
+    help: "Age of the oldest delivery that waits; 0 without one.",
+  },
   inkling_connections: {
     type: "gauge",
     labels: [],

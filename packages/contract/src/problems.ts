@@ -297,6 +297,7 @@ export const ADMIN_PROBLEMS = {
   KEY_NOT_FOUND: { status: 404, title: "No such key", detail: "No key has this id." },
   DECISION_NOT_FOUND: PROBLEMS.DECISION_NOT_FOUND,
   RULESET_NOT_FOUND: { status: 404, title: "No such ruleset", detail: "No ruleset has this number." },
+  WEBHOOK_NOT_FOUND: { status: 404, title: "No such webhook", detail: "No webhook has this id." },
   RELEASE_NOT_FOUND: {
     status: 404,
     title: "No such release",
@@ -332,6 +333,11 @@ export const ADMIN_PROBLEMS = {
     title: "Too many overrides",
     detail: "No more overrides can be in force.",
   },
+  WEBHOOKS_FULL: {
+    status: 409,
+    title: "Too many webhooks",
+    detail: "Remove a webhook first: no more can exist.",
+  },
   BODY_TOO_LARGE: {
     status: 413,
     title: "Request body too large",
@@ -347,6 +353,11 @@ export const ADMIN_PROBLEMS = {
     status: 422,
     title: "The ruleset has mistakes",
     detail: "`problems` lists each mistake. Nothing was changed.",
+  },
+  WEBHOOK_URL_REFUSED: {
+    status: 422,
+    title: "The address of the webhook is refused",
+    detail: "A webhook needs an https address on the public internet, unless `allow_inner` is true.",
   },
   OVERRIDE_TOO_WIDE: {
     status: 422,

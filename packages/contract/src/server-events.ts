@@ -313,6 +313,36 @@ export const SERVER_EVENTS = {
     levels: ["error"],
     help: "`ruleset.json` in the data folder cannot be read or written.",
   },
+  "webhook-failed": {
+    about: "server",
+    levels: ["info"],
+    help: "An attempt to deliver to `webhook` failed, because of `reason`; the next one is in `retry_in_s`.",
+  },
+  "webhook-given-up": {
+    about: "server",
+    levels: ["error"],
+    help: "A delivery to `webhook` failed for the last time, because of `reason`: `inkling webhooks deliveries ID` lists it, `inkling webhooks test ID` tries the receiver.",
+  },
+  "webhook-disabled": {
+    about: "server",
+    levels: ["error"],
+    help: "The receiver of `webhook` answered 410 and gets nothing more: remove the webhook, or add it again.",
+  },
+  "webhook-queue-full": {
+    about: "server",
+    levels: ["error"],
+    help: "`dropped` deliveries of the event `type` were not queued: too many wait. Remove webhooks whose receivers are gone.",
+  },
+  "webhooks-stopped": {
+    about: "server",
+    levels: ["error"],
+    help: "Webhooks cannot be read, or an event cannot be found out, because of `reason`; tried again. Ends with `webhooks-back`.",
+  },
+  "webhooks-back": {
+    about: "server",
+    levels: ["info"],
+    help: "Webhooks work again.",
+  },
   "notices-listening": {
     about: "server",
     levels: ["info"],

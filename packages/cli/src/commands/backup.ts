@@ -39,8 +39,8 @@ export function addBackup(program: Command, context: Context): void {
     .addHelpText(
       "after",
       `
-A running server goes on. The file has hashes of keys, not the keys, and the settings file with the secrets in it.
-Releases are not in it: \`inkling data update\` makes them.
+A running server goes on. The file has hashes of keys, not the keys; it has the secrets of webhooks, and the settings file
+with the secrets in it. Releases are not in it: \`inkling data update\` makes them.
 
 Examples:
   inkling backup inkling.backup

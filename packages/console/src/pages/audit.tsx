@@ -37,6 +37,10 @@ const ACTIONS: Readonly<Record<AuditEntry["action"], string>> = {
   "decisions-deleted": "decisions deleted",
   "override-adopted": "override adopted from a copy",
   "database-confirmed": "database confirmed",
+  "webhook-added": "webhook added",
+  "webhook-rotated": "webhook secret rotated",
+  "webhook-removed": "webhook removed",
+  "webhook-disabled": "webhook disabled by its receiver",
   "change-failed": "change failed",
 };
 const WAYS: Readonly<Record<NonNullable<AuditEntry["way"]>, string>> = {
@@ -119,10 +123,10 @@ const subjectOf = (entry: AuditEntry) => (
   </TwoLines>
 );
 
-/** What people call it: the value of an override, the name of a key. */
+/** What people call it: the value of an override, the name of a key, the address of a webhook. */
 function nameOf({ before, after }: AuditEntry): string | undefined {
-  const row = (after ?? before) as { value?: unknown; name?: unknown } | null | undefined;
-  const name = row?.value ?? row?.name;
+  const row = (after ?? before) as { value?: unknown; name?: unknown; url?: unknown } | null | undefined;
+  const name = row?.value ?? row?.name ?? row?.url;
   return typeof name === "string" ? name : undefined;
 }
 

@@ -11,6 +11,7 @@ import type { lookupAnswer } from "./lookup.ts";
 import type { importAnswer, overrideAnswer } from "./overrides.ts";
 import type { checkAnswer, rulesetAnswer, rulesetsAnswer, visitorAnswer } from "./rulesets.ts";
 import type { auditAnswer, hostsAnswer, trafficAnswer } from "./watch.ts";
+import type { attemptAnswer, deliveryAnswer, issuedWebhookAnswer, webhookAnswer } from "./webhooks.ts";
 
 export type {
   EmailVerdict,
@@ -57,6 +58,10 @@ export type AssessedVisitor = z.output<typeof visitorAnswer>;
 export type Decision = z.output<typeof decisionAnswer>;
 export type DecisionCounts = z.output<typeof countsAnswer>;
 export type Replayed = z.output<typeof replayAnswer>;
+export type Webhook = z.output<typeof webhookAnswer>;
+export type IssuedWebhook = z.output<typeof issuedWebhookAnswer>;
+export type WebhookAttempt = z.output<typeof attemptAnswer>;
+export type Delivery = z.output<typeof deliveryAnswer>;
 
 export type Traffic = z.output<typeof trafficAnswer>;
 export type TrafficPoint = Traffic["series"][number];

@@ -48,6 +48,7 @@ const ID_PATTERNS: Readonly<Record<NonNullable<AdminOperationRow["names"]>, stri
   override: "ovr_[0-9A-Za-z]{16}",
   ruleset: "[1-9]\\d{0,8}",
   decision: "asm_[0-9A-Za-z]{16}",
+  webhook: "whk_[0-9A-Za-z]{16}",
   release: RELEASE_NAME_PATTERN,
 };
 

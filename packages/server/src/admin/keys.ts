@@ -116,14 +116,14 @@ export const keysAnswer = z.strictObject({
 });
 const token = text.meta({ description: "Shown this once: only its hash is stored" });
 
-const rotationBody = z
+export const rotationBody = z
   .strictObject({
     overlap_seconds: z
       .int("must be a whole number of seconds")
       .min(0, "must be at least 0")
       .max(30 * 86_400, "must be at most 30 days")
       .default(86_400)
-      .meta({ description: "How long the previous token stays valid" }),
+      .meta({ description: "How long the token or secret of before stays valid" }),
   })
   .meta({ id: "Rotation" });
 

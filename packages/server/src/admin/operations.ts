@@ -13,6 +13,7 @@ import { LOOKUP_HANDLERS } from "./lookup.ts";
 import { OVERRIDE_HANDLERS } from "./overrides.ts";
 import { RULESET_HANDLERS } from "./rulesets.ts";
 import { AUDIT_HANDLERS, HOST_HANDLERS, TRAFFIC_HANDLERS } from "./watch.ts";
+import { WEBHOOK_HANDLERS } from "./webhooks.ts";
 
 export const HANDLERS: Readonly<Record<AdminOperationId, AdminHandler>> = {
   ...SESSION_HANDLERS,
@@ -23,6 +24,7 @@ export const HANDLERS: Readonly<Record<AdminOperationId, AdminHandler>> = {
   ...OVERRIDE_HANDLERS,
   ...RULESET_HANDLERS,
   ...DECISION_HANDLERS,
+  ...WEBHOOK_HANDLERS,
   ...DATABASE_HANDLERS,
   ...AUDIT_HANDLERS,
   ...TRAFFIC_HANDLERS,

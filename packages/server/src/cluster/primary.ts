@@ -36,15 +36,18 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
   );
 
   // Loaded now: the first worker has started, and loads its own code meanwhile on another core.
-  const [{ openServices, changeDefaults }, { HostReporter }, { AdminListener }] = await Promise.all([
-    import("../serving/services.ts"),
-    import("../serving/host-reporter.ts"),
-    import("./admin-listener.ts"),
-  ]);
+  const [{ openServices, changeDefaults }, { HostReporter }, { AdminListener }, { startWebhooks }] =
+    await Promise.all([
+      import("../serving/services.ts"),
+      import("../serving/host-reporter.ts"),
+      import("./admin-listener.ts"),
+      import("../serving/webhooks.ts"),
+    ]);
   const onChange: Serving["publish"] = (change) => serving.publish(change);
   const services = await openServices(options, { log, memory, closers, onChange });
   const adminProblems = new Map<string, number>(ADMIN_PROBLEM_CODES.map((code) => [code, 0]));
-  const source = metricsSource(options, services, { serving, adminProblems }, Date.now());
+  const webhooks = startWebhooks(options, services, { log, closers });
+  const source = metricsSource(options, services, { serving, adminProblems, webhooks }, Date.now());
   const onProblem = (code: string) => adminProblems.set(code, (adminProblems.get(code) ?? 0) + 1);
   const refresh = () => serving.refresh();
   const reporter = new HostReporter(source, options, refresh);

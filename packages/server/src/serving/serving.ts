@@ -29,7 +29,7 @@ export interface Serving extends ServingNumbers {
   kill(): unknown;
 }
 
-interface MetricsParts extends Pick<MetricsSource, "adminProblems"> {
+interface MetricsParts extends Pick<MetricsSource, "adminProblems" | "webhooks"> {
   readonly serving: Serving;
 }
 
@@ -37,7 +37,7 @@ interface MetricsParts extends Pick<MetricsSource, "adminProblems"> {
 export function metricsSource(
   { version, mode }: ServerOptions,
   { releases, keyring, overrides, guard, usage, decisions, notices, leases }: Services,
-  { serving, adminProblems }: MetricsParts,
+  { serving, adminProblems, webhooks }: MetricsParts,
   startedAt: EpochMs,
 ): MetricsSource & StatusSource {
   return {
@@ -52,6 +52,7 @@ export function metricsSource(
     notices,
     leases,
     adminProblems,
+    webhooks,
     startedAt,
     now: Date.now,
     get counts() {

@@ -5,8 +5,8 @@
 // err  StoreError; what the source of the rows throws: nothing is changed then
 // cost pages of ROWS_AT_ONCE rows; writers wait for a restore, not for a backup
 //
-// Not kept: what belongs to running servers (stamps, recorders, hosts, leases), the migrations, which each database has, and
-// decisions, which are large, expire, and must be gone once they are deleted.
+// Not kept: what belongs to running servers (stamps, recorders, hosts, leases, deliveries of webhooks), the migrations, which
+// each database has, and decisions, which are large, expire, and must be gone once they are deleted.
 
 import type { TransactionSQL } from "bun";
 import type { Actor } from "../keys/actor.ts";
@@ -78,6 +78,21 @@ export const DUMPED: Readonly<Record<string, DumpedTable>> = {
       author: "text",
       created_at: "number",
       restores: "number or null",
+    },
+  },
+  inkling_webhooks: {
+    key: ["id"],
+    columns: {
+      id: "text",
+      url: "text",
+      events: "text",
+      allow_inner: "number",
+      secret: "text",
+      old_secret: "text or null",
+      old_secret_until: "number or null",
+      author: "text",
+      created_at: "number",
+      disabled_at: "number or null",
     },
   },
   inkling_admin_tokens: { key: ["hash"], columns: { hash: "text", created_at: "number" } },

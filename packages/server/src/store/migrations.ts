@@ -225,6 +225,56 @@ export const MIGRATIONS: readonly Migration[] = [
       "CREATE UNIQUE INDEX inkling_decisions_idempotency ON inkling_decisions (idempotency) WHERE idempotency IS NOT NULL",
     ],
   },
+  {
+    id: 12,
+    name: "webhooks",
+    statements: [
+      // `events` are names with spaces between them. After a rotation `old_secret` signs as well, until a time.
+      `CREATE TABLE inkling_webhooks (
+        id TEXT PRIMARY KEY,
+        url TEXT NOT NULL,
+        events TEXT NOT NULL,
+        allow_inner INTEGER NOT NULL,
+        secret TEXT NOT NULL,
+        old_secret TEXT,
+        old_secret_until BIGINT,
+        author TEXT NOT NULL,
+        created_at BIGINT NOT NULL,
+        disabled_at BIGINT
+      )`,
+      // One message for one webhook. Claiming it moves `due_at` on, which is its lease.
+      `CREATE TABLE inkling_deliveries (
+        webhook_id TEXT NOT NULL,
+        id TEXT NOT NULL,
+        event TEXT NOT NULL,
+        body TEXT NOT NULL,
+        state TEXT NOT NULL,
+        attempts INTEGER NOT NULL,
+        due_at BIGINT NOT NULL,
+        created_at BIGINT NOT NULL,
+        last_at BIGINT,
+        last_outcome TEXT,
+        last_status INTEGER,
+        last_reason TEXT,
+        PRIMARY KEY (webhook_id, id)
+      )`,
+      "CREATE INDEX inkling_deliveries_due ON inkling_deliveries (state, due_at)",
+      "CREATE INDEX inkling_deliveries_created ON inkling_deliveries (created_at)",
+      // What was told last of a domain.
+      `CREATE TABLE inkling_domain_verdicts (
+        domain TEXT PRIMARY KEY,
+        disposable INTEGER NOT NULL,
+        at BIGINT NOT NULL
+      )`,
+      // One row: the host that finds out what changed.
+      `CREATE TABLE inkling_webhook_watch (
+        id INTEGER PRIMARY KEY,
+        holder TEXT NOT NULL,
+        held_until BIGINT NOT NULL
+      )`,
+      "INSERT INTO inkling_webhook_watch (id, holder, held_until) VALUES (1, '', 0)",
+    ],
+  },
 ];
 
 /** Any number, the same in every process: what they agree to lock while migrating. */

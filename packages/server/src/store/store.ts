@@ -1,8 +1,8 @@
 // store.ts: keys and usage, overrides and the admin token, kept in an SQLite file or a PostgreSQL database.
 //
 // in   the database's address
-// out  Store: keys; `usage` (usage.ts), `overrides` (overrides.ts), `rulesets` (rulesets.ts), `decisions`
-//      (decisions.ts), `adminToken` (admin-token.ts)
+// out  Store: keys; `usage` (usage.ts), `overrides` (overrides.ts), `rulesets` (rulesets.ts), `decisions` (decisions.ts),
+//      `webhooks` (webhooks.ts), `deliveries` (deliveries.ts), `adminToken` (admin-token.ts)
 // err  StoreError with a hint; its text never has the password or a token
 // cost see each method; no lookup waits for it
 
@@ -28,6 +28,7 @@ import { AdminTokenStore } from "./admin-token.ts";
 import { insertAudit, lockAudit } from "./audit.ts";
 import { Database } from "./database.ts";
 import { DecisionStore } from "./decisions.ts";
+import { DeliveryStore } from "./deliveries.ts";
 import { DumpTables } from "./dump.ts";
 import { StoreError } from "./error.ts";
 import { type HistoryMark, type HistoryReading, readHistory } from "./history.ts";
@@ -36,6 +37,7 @@ import { OverrideStore } from "./overrides.ts";
 import { RulesetStore } from "./rulesets.ts";
 import { NewestFirst, type Page, type PageRequest, Tables } from "./tables.ts";
 import { UsageTables } from "./usage.ts";
+import { WebhookStore } from "./webhooks.ts";
 
 export { isSharedDatabase } from "./database.ts";
 
@@ -86,6 +88,8 @@ export class Store implements KeySource {
   readonly overrides: OverrideStore;
   readonly rulesets: RulesetStore;
   readonly decisions: DecisionStore;
+  readonly webhooks: WebhookStore;
+  readonly deliveries: DeliveryStore;
   readonly adminToken: AdminTokenStore;
   readonly usage: UsageTables;
   /** For backups. */
@@ -105,6 +109,8 @@ export class Store implements KeySource {
     this.overrides = new OverrideStore(this.tables);
     this.rulesets = new RulesetStore(this.tables);
     this.decisions = new DecisionStore(this.tables);
+    this.webhooks = new WebhookStore(this.tables);
+    this.deliveries = new DeliveryStore(this.tables);
     this.adminToken = new AdminTokenStore(this.tables);
     this.usage = new UsageTables(this.tables);
     this.dump = new DumpTables(this.tables);

@@ -141,6 +141,18 @@ export class UsageTables {
     return new Map(rows.map((row) => [row.key_id, Number(row.total)]));
   }
 
+  /** Keys that have used their quota of a UTC day, or were refused more: hosts of a group may leave a little of it unused. */
+  async readExhausted(day: string): Promise<{ id: KeyId; name: string; quota: number }[]> {
+    const refused: Counted = "quota_exceeded";
+    const rows: { id: string; name: string; quota: number | string }[] = await this.tables.read(
+      (sql) => sql`SELECT k.id, k.name, k.quota FROM inkling_usage u JOIN inkling_keys k ON k.id = u.key_id
+        WHERE u.day = ${day} AND k.quota IS NOT NULL AND k.revoked_at IS NULL GROUP BY k.id, k.name, k.quota
+        HAVING SUM(CASE WHEN u.lookup IN ${sql([...SCOPES])} THEN u.count ELSE 0 END) >= k.quota
+          OR SUM(CASE WHEN u.lookup = ${refused} THEN u.count ELSE 0 END) > 0`,
+    );
+    return rows.map((row) => ({ ...row, quota: Number(row.quota) }));
+  }
+
   private async forget(tx: TransactionSQL): Promise<void> {
     await tx`DELETE FROM inkling_recorders WHERE flushed_at < ${this.tables.now() - KEEP_RECORDERS_MS}`;
     const oldest = hourOf(this.tables.now() - KEEP_HOURS_MS);

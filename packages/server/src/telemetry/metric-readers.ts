@@ -73,6 +73,11 @@ export interface MetricsSource {
     readonly hits: number;
     readonly state: { readonly underWay: number; readonly waiting: number; readonly cached: number };
   };
+  readonly webhooks: {
+    readonly attempts: Iterable<readonly [outcome: string, count: number]>;
+    readonly dropped: number;
+    readonly queue: { readonly waiting: number; readonly oldestAt: number | undefined };
+  };
   readonly connections: {
     readonly open: number | undefined;
     readonly refused: number;
@@ -183,6 +188,12 @@ export const READERS: Readers = {
     [{ outcome: "lost" }, lostDecisions],
   ],
   inkling_decisions_waiting: ({ decisions }) => decisions.state.waiting,
+  inkling_webhook_attempts_total: ({ webhooks }) =>
+    Array.from(webhooks.attempts, ([outcome, count]) => [{ outcome }, count]),
+  inkling_webhook_dropped_total: ({ webhooks }) => webhooks.dropped,
+  inkling_webhook_queue: ({ webhooks }) => webhooks.queue.waiting,
+  inkling_webhook_queue_oldest_seconds: ({ webhooks: { queue }, now }) =>
+    queue.oldestAt === undefined ? 0 : Math.max(0, (now() - queue.oldestAt) / 1000),
   inkling_connections: ({ connections }) => connections.open,
   inkling_connections_limit: ({ connections }) => connections.most,
   inkling_connections_refused_total: ({ connections }) => connections.refused,

@@ -57,6 +57,11 @@ function source(
     lostDecisions: 1,
     workers: { states: new Map([["serving", 1]]), restarts: 0 },
     processes: { cpuSeconds: 0, residentBytes: 0 },
+    webhooks: {
+      attempts: new Map([["delivered", 5]]),
+      dropped: 7,
+      queue: { waiting: 3, oldestAt: Date.UTC(2026, 5, 1, 11, 59) },
+    },
     connections: { open: undefined, refused: 6, most: 100 },
     guard: { history: { wentBack: undefined }, revocations: { pending: [] } },
     overrides: { current: { all: Array(8).fill({}) }, state: { checkedAt: 3_000 } },

@@ -1,0 +1,78 @@
+// `inkling webhooks`: the secret alone is on standard output; wrong command lines; what a test message prints.
+
+import { expect, test } from "bun:test";
+import { temporaryFolder } from "../../../../test/temporary-folder.ts";
+import { startReceiver, verified } from "../../../../test/webhook-receiver.ts";
+import { runHere } from "../program.testing.ts";
+
+const inFolder = (cwd = temporaryFolder()) => {
+  const env = { INKLING_DATA_DIR: cwd };
+  return (...args: string[]) => runHere(["webhooks", ...args], { env, cwd });
+};
+
+test("add, list, test, rotate, deliveries, remove", async () => {
+  const inkling = inFolder();
+  const receiver = startReceiver((n) => new Response(null, { status: n === 1 ? 500 : 204 }));
+  try {
+    const added = await inkling("add", receiver.url, "--events", "all", "--allow-inner", "--author", "ada");
+    const secret = added.out.trim();
+    expect([added.code, /^whsec_[\w+/]{43}=$/.test(secret)]).toEqual([0, true]);
+    const id = /Added (whk_\w{16})\. The secret is shown this once\./.exec(added.err)![1]!;
+    expect((await inkling("list")).out).toMatch(
+      new RegExp(`${id} +active, inner allowed +${receiver.url} .*key\\.quota_reached +ada `),
+    );
+    const tested = await inkling("test", id);
+    expect(tested).toMatchObject({ code: 0, out: expect.stringMatching(/^Delivered msg_\w{16}\.\n$/) });
+    expect(await inkling("test", id)).toMatchObject({
+      code: 1,
+      out: "Not delivered: the receiver returned 500.\n",
+    });
+    const rotated = (await inkling("rotate", id, "--overlap", "1h")).out.trim();
+    expect((await inkling("list")).out).toContain("two secrets");
+    await inkling("test", id);
+    for (const each of [secret, rotated]) verified(each, receiver.received[2]!);
+    const { out } = await inkling("deliveries", id);
+    expect(out).toContain("the receiver returned 500");
+    expect(out.match(/returned 204/g)).toHaveLength(2);
+    const listed = (await inkling("list", "--json")).out + (await inkling("deliveries", id, "--json")).out;
+    expect(listed).not.toContain("whsec_");
+    expect(await inkling("remove", id)).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^Removed whk_/),
+    });
+    expect((await inkling("list")).err).toMatch(/^There are no webhooks yet/);
+  } finally {
+    receiver.stop();
+  }
+});
+
+const HTTPS = "https://example.com/";
+test.each([
+  [["add", HTTPS], 2, /required option '--events <list>'/],
+  [
+    ["add", HTTPS, "--events", "rumour"],
+    2,
+    /there is no event "rumour"\nhint: there are assessment\.changed, /,
+  ],
+  [
+    ["add", "http://example.com/", "--events", "all"],
+    2,
+    /address of a webhook: it must begin with https:\/\//,
+  ],
+  [["add", "https://10.0.0.1/", "--events", "all"], 2, /of a webhook: its address is private and not public/],
+  [["rotate", "whk_0123456789abcdef", "--overlap", "31d"], 2, /at most 30d/],
+] as const)("%j ends with %d", async (args, code, message) => {
+  expect(await inFolder()(...args)).toMatchObject({ code, out: "", err: expect.stringMatching(message) });
+});
+
+test("an id that there is none of is named, with the command that lists all", async () => {
+  const inkling = inFolder();
+  await inkling("add", HTTPS, "--events", "all");
+  for (const name of ["test", "rotate", "remove", "deliveries"]) {
+    const { code, err } = await inkling(name, "whk_0123456789abcdef");
+    expect([name, code]).toEqual([name, 1]);
+    expect(err).toMatch(
+      /there is no webhook "whk_0123456789abcdef"\nhint: `npx @inkling\/cli webhooks list`/,
+    );
+  }
+});

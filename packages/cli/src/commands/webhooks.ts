@@ -1,0 +1,250 @@
+// webhooks.ts: `inkling webhooks add | list | test | rotate | remove | deliveries`: alerts to the operator's own services.
+//
+// The database is written directly, as `inkling keys` does: running servers send what happens from then on. A test message
+// is sent by the command itself, so that it needs no server.
+
+import { WEBHOOK_EVENT_NAMES, type WebhookEvent } from "@inkling/contract";
+import {
+  type Attempt,
+  attemptJson,
+  type Delivery,
+  deliveryJson,
+  type IssuedWebhook,
+  MAX_PAGE,
+  readWebhookUrl,
+  sendTest,
+  type Webhook,
+  webhookJson,
+} from "@inkling/server";
+import type { Command } from "commander";
+import { cliActor } from "../config/user.ts";
+import { addAction, type Context, type Flags, type Result } from "../runtime/command.ts";
+import { AUTHOR, authorOf, usage } from "../runtime/put-overrides.ts";
+import { warnOfNewDatabase, withExistingStore, withStore } from "../runtime/store.ts";
+import { CliError, EXIT } from "../terminal/errors.ts";
+import { formatAgo, printable, table } from "../terminal/terminal.ts";
+import { parseDuration } from "./keys.ts";
+
+const SETTINGS = ["dataDir"] as const;
+const SHOWN_ONCE = "The secret is shown this once.";
+const MAX_OVERLAP_MS = 30 * 86_400_000;
+
+export function addWebhooks(program: Command, context: Context): void {
+  const webhooks = program
+    .command("webhooks")
+    .description("alerts to your own services, signed as Standard Webhooks describes");
+  addAdd(webhooks, context);
+  addList(webhooks, context);
+  addTest(webhooks, context);
+  addRotate(webhooks, context);
+  addRemove(webhooks, context);
+  addDeliveries(webhooks, context);
+}
+
+function addAdd(webhooks: Command, context: Context): void {
+  const command = webhooks
+    .command("add <url>")
+    .description("add a webhook; its secret alone goes to standard output")
+    .requiredOption("--events <list>", `what it is told: ${WEBHOOK_EVENT_NAMES.join(", ")}, or all`)
+    .option("--allow-inner", "also plain http, and addresses that are not on the public internet")
+    .option(...AUTHOR)
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+Running servers send what happens from then on. The receiver verifies each message with the secret (docs/webhooks.md).
+
+Examples:
+  inkling webhooks add https://example.com/hooks/inkling --events assessment.changed,data.stale
+  SECRET=$(inkling webhooks add http://10.0.0.5:9000/hook --events all --allow-inner)`,
+    );
+  addAction(command, context, SETTINGS, async ({ settings, flags }, url: string) => {
+    const allowInner = flags.allowInner === true;
+    const read = readWebhookUrl(url, allowInner);
+    if ("problem" in read) {
+      throw usage(
+        `this cannot be the address of a webhook: it ${read.problem}`.replace("it its", "its"),
+        "`npx @inkling/cli webhooks add --help` shows examples",
+      );
+    }
+    const wanted = { url: read.url, events: eventsOf(flags.events), allowInner };
+    warnOfNewDatabase(settings, context.terminal);
+    const by = cliActor(authorOf(flags.author));
+    const issued = await withStore(settings, (store) => store.webhooks.add(wanted, by));
+    const { id } = issued.webhook;
+    const remark = `Added ${id}. ${SHOWN_ONCE} Try it: \`npx @inkling/cli webhooks test ${id}\``;
+    return issuedResult(context, flags, issued, remark);
+  });
+}
+
+function eventsOf(text: string): WebhookEvent[] {
+  const named = text.split(",").filter(Boolean);
+  if (named.includes("all")) return [...WEBHOOK_EVENT_NAMES];
+  const wrong = named.find((name) => !WEBHOOK_EVENT_NAMES.some((event) => event === name));
+  if (wrong === undefined && named.length > 0)
+    return WEBHOOK_EVENT_NAMES.filter((event) => named.includes(event));
+  throw usage(
+    `--events: there is no event ${JSON.stringify((wrong ?? "").slice(0, 40))}`,
+    `there are ${WEBHOOK_EVENT_NAMES.join(", ")}, and all`,
+  );
+}
+
+/** The secret alone goes to standard output, so that a shell can assign it. */
+function issuedResult(
+  { terminal }: Context,
+  flags: Flags,
+  { webhook, secret }: IssuedWebhook,
+  remark: string,
+): Result {
+  if (!flags.json) terminal.err(`${remark}\n`);
+  return { json: { ...webhookJson(webhook), secret }, text: secret };
+}
+
+function addList(webhooks: Command, context: Context): void {
+  const command = webhooks
+    .command("list")
+    .description("all webhooks, oldest first; never their secrets")
+    .option("--json", "print JSON")
+    .addHelpText("after", "\nExamples:\n  inkling webhooks list");
+  addAction(command, context, SETTINGS, async ({ settings, flags }) => {
+    const all = await withExistingStore(settings, (store) => store.webhooks.list());
+    if (all.length === 0 && !flags.json) {
+      return context.terminal.err("There are no webhooks yet; `npx @inkling/cli webhooks add` adds one.\n");
+    }
+    return { json: all.map(webhookJson), text: () => listText(all, Date.now()) };
+  });
+}
+
+function listText(all: readonly Webhook[], now: number): string {
+  const rows = all.map((webhook) => [
+    webhook.id,
+    stateOf(webhook, now),
+    webhook.url,
+    webhook.events.join(", "),
+    webhook.author,
+    formatAgo(now - webhook.createdAt),
+  ]);
+  return printable(table([["ID", "STATE", "URL", "EVENTS", "AUTHOR", "ADDED"], ...rows]));
+}
+
+function stateOf({ disabledAt, oldSecretUntil = 0, allowInner }: Webhook, now: number): string {
+  if (disabledAt !== undefined) return "disabled";
+  const parts = [oldSecretUntil > now && "two secrets", allowInner && "inner allowed"].filter(Boolean);
+  return ["active", ...parts].join(", ");
+}
+
+function addTest(webhooks: Command, context: Context): void {
+  const command = webhooks
+    .command("test <id>")
+    .description("send one message of the type webhook.test now, from this host")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+Exit code 1 if the receiver does not accept it. It is sent once, and \`webhooks deliveries\` lists it.
+
+Examples:
+  inkling webhooks test whk_3fK9mB2xQ7vR1tYz`,
+    );
+  addAction(command, context, SETTINGS, async ({ settings }, id: string) => {
+    const options = { version: context.version, now: Date.now };
+    const attempt = existing(id, await withExistingStore(settings, (store) => sendTest(store, id, options)));
+    const isDelivered = attempt.outcome === "delivered";
+    return {
+      json: { delivery: attempt.delivery, ...attemptJson(attempt) },
+      text: isDelivered ? `Delivered ${attempt.delivery}.` : `Not delivered: ${attempt.reason}.`,
+      exitCode: isDelivered ? EXIT.ok : EXIT.error,
+    };
+  });
+}
+
+function addRotate(webhooks: Command, context: Context): void {
+  const command = webhooks
+    .command("rotate <id>")
+    .description("give a webhook a new secret; the old one signs as well for a while")
+    .option("--overlap <duration>", "how long the old secret signs as well: 0s, 30m, 24h, 30d", "24h")
+    .option("--json", "print JSON")
+    .addHelpText("after", "\nExamples:\n  inkling webhooks rotate whk_3fK9mB2xQ7vR1tYz --overlap 7d");
+  addAction(command, context, SETTINGS, async ({ settings, flags }, id: string) => {
+    const overlap = parseDuration(flags.overlap);
+    if (overlap === undefined || overlap > MAX_OVERLAP_MS) {
+      throw usage(
+        `--overlap must be a number and s, m, h or d, at most 30d: it is "${flags.overlap}"`,
+        "for example --overlap 24h",
+      );
+    }
+    const until = Date.now() + overlap;
+    const issued = existing(
+      id,
+      await withExistingStore(settings, (store) => store.webhooks.rotate(id, until, cliActor())),
+    );
+    const end = overlap === 0 ? "now" : `at ${new Date(until).toISOString()}`;
+    return issuedResult(
+      context,
+      flags,
+      issued,
+      `New secret for ${id}. ${SHOWN_ONCE} The old one stops signing ${end}.`,
+    );
+  });
+}
+
+function addRemove(webhooks: Command, context: Context): void {
+  const command = webhooks
+    .command("remove <id>")
+    .description("remove a webhook, with its secrets and deliveries")
+    .option("--json", "print JSON")
+    .addHelpText("after", "\nExamples:\n  inkling webhooks remove whk_3fK9mB2xQ7vR1tYz");
+  addAction(command, context, SETTINGS, async ({ settings }, id: string) => {
+    const removed = existing(
+      id,
+      await withExistingStore(settings, (store) => store.webhooks.remove(id, cliActor())),
+    );
+    return {
+      json: webhookJson(removed),
+      text: `Removed ${id}: ${printable(removed.url)} gets nothing more.`,
+    };
+  });
+}
+
+function addDeliveries(webhooks: Command, context: Context): void {
+  const command = webhooks
+    .command("deliveries <id>")
+    .description("what was sent in the last 7 days, and how the last attempts ended, newest first")
+    .option("--json", "print JSON")
+    .addHelpText("after", "\nExamples:\n  inkling webhooks deliveries whk_3fK9mB2xQ7vR1tYz");
+  addAction(command, context, SETTINGS, async ({ settings, flags }, id: string) => {
+    const { items } = await withExistingStore(settings, async (store) => {
+      existing(id, await store.webhooks.find(id));
+      return store.deliveries.list(id, { limit: MAX_PAGE });
+    });
+    if (items.length === 0 && !flags.json) {
+      return context.terminal.err("Nothing was sent in the last 7 days.\n");
+    }
+    return { json: items.map(deliveryJson), text: () => deliveriesText(items, Date.now()) };
+  });
+}
+
+function deliveriesText(items: readonly Delivery[], now: number): string {
+  const rows = items.map(({ id, event, state, createdAt, attempts, dueAt, last }) => [
+    id,
+    formatAgo(now - createdAt),
+    event,
+    state,
+    String(attempts),
+    last === undefined ? "" : outcomeText(last),
+    state === "waiting" ? new Date(dueAt).toISOString() : "",
+  ]);
+  const head = ["ID", "QUEUED", "EVENT", "STATE", "ATTEMPTS", "LAST ATTEMPT", "NEXT ATTEMPT"];
+  return printable(table([head, ...rows], [head.indexOf("ATTEMPTS")]));
+}
+
+const outcomeText = ({ status, reason }: Attempt) => reason ?? `returned ${status}`;
+
+/** @throws CliError where there is no such webhook */
+function existing<T>(id: string, found: T | undefined): T {
+  if (found !== undefined) return found;
+  throw new CliError(
+    `there is no webhook ${JSON.stringify(id.slice(0, 40))}`,
+    "`npx @inkling/cli webhooks list` shows the ids of all webhooks",
+  );
+}

@@ -1,0 +1,261 @@
+// webhooks.tsx: webhooks: a list, a form for a new one; one by its id with its last attempts, test, rotation, removal.
+
+import { WEBHOOK_EVENT_NAMES, WEBHOOK_EVENT_ROWS } from "@inkling/contract";
+import type { Delivery, IssuedWebhook, Webhook, WebhookAttempt } from "@inkling/server/admin-answers";
+import { useState } from "preact/hooks";
+import { api } from "../api.ts";
+import { Badge, Button, Card, CopyButton, type Kind, Notice, RelativeTime } from "../components/basics.tsx";
+import { ConfirmButton } from "../components/dialog.tsx";
+import { Field, Form, Select, TextField, textOf } from "../components/form.tsx";
+import { Loaded } from "../components/loaded.tsx";
+import { TableCard, TwoLines } from "../components/table.tsx";
+import { notify, type PageProps, useAction, useLoad } from "../hooks.ts";
+
+const REFRESH_MS = 5_000;
+
+export const WebhooksPage = ({ rest }: PageProps) => (rest === "" ? <Overview /> : <Detail id={rest} />);
+
+function Overview() {
+  const webhooks = useLoad((signal) => api<{ webhooks: Webhook[] }>("webhooks", { signal }), []);
+  const [added, setAdded] = useState<IssuedWebhook>();
+  const add = async (values: FormData, form: HTMLFormElement) => {
+    const body = {
+      url: textOf(values, "url"),
+      events: values.getAll("event"),
+      allow_inner: values.has("inner"),
+    };
+    setAdded(await api("webhooks", { method: "POST", body }));
+    form.reset();
+    webhooks.reload();
+  };
+  return (
+    <Loaded from={webhooks}>
+      {({ webhooks: rows }) => (
+        <>
+          <TableCard
+            caption="Webhooks"
+            rows={rows}
+            rowKey={({ id }) => id}
+            columns={COLUMNS}
+            empty="No webhooks yet: add the first one below."
+          />
+          <Card title="Add a webhook">
+            <Form action="Add webhook" submit={add}>
+              <TextField
+                label="Address"
+                note="Of your service. It gets a POST request for each event."
+                name="url"
+                placeholder="https://example.com/hooks/inkling"
+                required
+              />
+              <fieldset>
+                <legend>Events</legend>
+                {WEBHOOK_EVENT_NAMES.map((event) => (
+                  <div key={event}>
+                    <label class="inline">
+                      <input type="checkbox" name="event" value={event} defaultChecked />
+                      <span>
+                        <code>{event}</code>: {WEBHOOK_EVENT_ROWS[event].when}
+                      </span>
+                    </label>
+                  </div>
+                ))}
+              </fieldset>
+              <label class="inline">
+                <input type="checkbox" name="inner" />
+                Allow plain http and addresses that are not on the public internet
+              </label>
+            </Form>
+            {added && <SecretOnce secret={added.secret} href={`#/webhooks/${added.id}`} />}
+          </Card>
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+const COLUMNS = [
+  ["Address", ({ id, url }: Webhook) => <a href={`#/webhooks/${id}`}>{url}</a>],
+  ["State", (webhook: Webhook) => <State of={webhook} />],
+  ["Events", ({ events }: Webhook) => events.join(", ")],
+  [
+    "Added",
+    ({ author, created_at }: Webhook) => (
+      <TwoLines below={`by ${author}`}>
+        <RelativeTime iso={created_at} />
+      </TwoLines>
+    ),
+  ],
+] as const;
+
+function State({ of: { disabled_at, old_secret_until, allow_inner } }: { of: Webhook }) {
+  if (disabled_at !== null) return <Badge kind="bad">disabled</Badge>;
+  const hasTwo = old_secret_until !== null && Date.parse(old_secret_until) > Date.now();
+  const notes = [hasTwo && "two secrets", allow_inner && "inner allowed"].filter(Boolean).join(", ");
+  return (
+    <TwoLines below={notes}>
+      <Badge kind="good">active</Badge>
+    </TwoLines>
+  );
+}
+
+function Detail({ id }: { id: string }) {
+  const path = `webhooks/${encodeURIComponent(id)}`;
+  const loading = useLoad((signal) => api<Webhook>(path, { signal }), [id]);
+  const deliveries = useLoad(
+    (signal) => api<{ deliveries: Delivery[] }>(`${path}/deliveries?limit=50`, { signal }),
+    [id],
+    REFRESH_MS,
+  );
+  return (
+    <>
+      <p>
+        <a href="#/webhooks">All webhooks</a>
+      </p>
+      <Loaded from={loading}>
+        {(webhook) => (
+          <>
+            <Summary of={webhook} onTested={deliveries.reload} />
+            <Loaded from={deliveries}>
+              {({ deliveries: rows }) => (
+                <TableCard
+                  caption="Last deliveries"
+                  rows={rows}
+                  rowKey={(delivery) => delivery.id}
+                  columns={DELIVERY_COLUMNS}
+                  empty="Nothing was sent in the last 7 days."
+                />
+              )}
+            </Loaded>
+            <div class="pair">
+              <Rotate of={webhook} reload={loading.reload} />
+              <Remove of={webhook} />
+            </div>
+          </>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+function Summary({ of: webhook, onTested }: { of: Webhook; onTested: () => void }) {
+  const { id, url, events, author, created_at } = webhook;
+  const [run, isRunning] = useAction();
+  const test = async () => {
+    const { outcome, reason } = await api<WebhookAttempt>(`webhooks/${id}/test`, { method: "POST" });
+    if (outcome === "delivered") notify("The receiver accepted the test message.");
+    else notify(`Not delivered: ${reason}.`, "bad");
+    onTested();
+  };
+  return (
+    <Card title={[url, " ", <State key="state" of={webhook} />]}>
+      <p>
+        <code>{id}</code> added <RelativeTime iso={created_at} /> by {author}, for {events.join(", ")}.
+      </p>
+      {webhook.disabled_at !== null && (
+        <p>
+          The receiver returned 410 <RelativeTime iso={webhook.disabled_at} />. Remove this webhook, or add it
+          again.
+        </p>
+      )}
+      <p class="actions">
+        <Button text="Send a test message" class="" isBusy={isRunning} onClick={() => run(test)} />
+      </p>
+    </Card>
+  );
+}
+
+const KINDS: Readonly<Record<Delivery["state"], Kind>> = {
+  waiting: "warn",
+  delivered: "good",
+  ended: "bad",
+};
+
+const DELIVERY_COLUMNS = [
+  ["Queued", ({ created_at }: Delivery) => <RelativeTime iso={created_at} />],
+  ["Event", ({ event, id }: Delivery) => <TwoLines below={<code>{id}</code>}>{event}</TwoLines>],
+  [
+    "State",
+    ({ state, next_attempt_at }: Delivery) => (
+      <TwoLines
+        below={
+          next_attempt_at && (
+            <>
+              next attempt <RelativeTime iso={next_attempt_at} />
+            </>
+          )
+        }
+      >
+        <Badge kind={KINDS[state]}>{state === "ended" ? "given up" : state}</Badge>
+      </TwoLines>
+    ),
+  ],
+  ["Attempts", ({ attempts }: Delivery) => attempts, "number"],
+  [
+    "Last attempt",
+    ({ last_attempt: last }: Delivery) =>
+      last && (
+        <TwoLines below={<RelativeTime iso={last.at} />}>{last.reason ?? `returned ${last.status}`}</TwoLines>
+      ),
+  ],
+] as const;
+
+const OVERLAPS = [
+  ["86400", "for a day"],
+  ["3600", "for an hour"],
+  ["604800", "for a week"],
+  ["0", "not at all"],
+] as const;
+
+function Rotate({ of: { id }, reload }: { of: Webhook; reload: () => void }) {
+  const [overlap, setOverlap] = useState("86400");
+  const [secret, setSecret] = useState("");
+  const rotate = async () => {
+    const body = { overlap_seconds: Number(overlap) };
+    setSecret((await api<IssuedWebhook>(`webhooks/${id}/rotate`, { method: "POST", body })).secret);
+    reload();
+  };
+  const text = "The webhook gets a new secret. The old one signs as well for the time you chose.";
+  return (
+    <Card title="Rotate">
+      <Field label="The old secret signs as well" note="Time to replace it in the receiver.">
+        <Select options={OVERLAPS} value={overlap} onChoose={setOverlap} />
+      </Field>
+      <ConfirmButton class="" text="Rotate" question={["Rotate the secret?", text, "Rotate"]} run={rotate} />
+      {secret && <SecretOnce secret={secret} />}
+    </Card>
+  );
+}
+
+function Remove({ of: { id, url } }: { of: Webhook }) {
+  const remove = async () => {
+    await api(`webhooks/${id}`, { method: "DELETE" });
+    notify("Removed.");
+    location.hash = "#/webhooks";
+  };
+  const question = ["Remove this webhook?", `${url} gets nothing more.`, "Remove"] as const;
+  return (
+    <Card title="Remove">
+      <p>Its secrets and deliveries are removed as well.</p>
+      <ConfirmButton class="danger" text="Remove this webhook" question={question} isDanger run={remove} />
+    </Card>
+  );
+}
+
+/** A secret, which the server never shows again. */
+const SecretOnce = ({ secret, href }: { secret: string; href?: string }) => (
+  <div aria-live="polite">
+    <Notice kind="good">
+      <p>
+        <strong>Copy the secret now: it is shown only once.</strong>
+      </p>
+      <p>
+        <code class="token">{secret}</code>
+      </p>
+      <p class="actions">
+        <CopyButton text={secret} label="Copy secret" />
+        {href && <a href={href}>Open this webhook</a>}
+      </p>
+    </Notice>
+  </div>
+);

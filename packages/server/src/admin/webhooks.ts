@@ -1,0 +1,137 @@
+// webhooks.ts: webhooks over the admin API: add, list, rotate, test, remove; and their deliveries.
+//
+// err  AdminProblem, StoreError
+// src  docs/webhooks.md
+// note A secret is in the answer that made it, and nowhere else.
+
+import { ADMIN_PATH, DELIVERY_STATES, WEBHOOK_EVENT_NAMES, WEBHOOK_OUTCOMES } from "@inkling/contract";
+import { z } from "zod";
+import { AdminProblem } from "../http/problems.ts";
+import { attemptJson, DELIVERY_PAGES, deliveryJson } from "../store/deliveries.ts";
+import { type Webhook, WebhooksFullError, webhookJson } from "../store/webhooks.ts";
+import { MAX_WEBHOOK_URL, readWebhookUrl } from "../webhooks/destination.ts";
+import { sendTest } from "../webhooks/sender.ts";
+import {
+  type AdminContext,
+  type AdminHandlers,
+  count,
+  handler,
+  nextCursor,
+  pageQuery,
+  text,
+  time,
+} from "./handler.ts";
+import { rotationBody } from "./keys.ts";
+
+const members = {
+  id: text,
+  url: text,
+  events: z.array(z.enum(WEBHOOK_EVENT_NAMES)),
+  allow_inner: z.boolean().meta({ description: "May its address be one that is not public?" }),
+  author: text,
+  created_at: time,
+  old_secret_until: time.nullable().meta({ description: "Until then, the secret of before signs as well" }),
+  disabled_at: time.nullable().meta({ description: "When the receiver answered 410" }),
+};
+const secret = text.meta({ description: "Signs deliveries; shown this once" });
+export const webhookAnswer = z
+  .strictObject(members)
+  .meta({ id: "Webhook", description: "Never its secrets" });
+export const issuedWebhookAnswer = z.strictObject({ ...members, secret }).meta({ id: "IssuedWebhook" });
+const attempt = {
+  outcome: z.enum(WEBHOOK_OUTCOMES),
+  status: count.nullable().meta({ description: "Of the receiver's answer; null: there was none" }),
+  reason: text.nullable(),
+};
+export const attemptAnswer = z.strictObject({ delivery: text, ...attempt }).meta({ id: "WebhookAttempt" });
+export const deliveryAnswer = z
+  .strictObject({
+    id: text.meta({ description: "The header `webhook-id`" }),
+    event: text,
+    state: z.enum(DELIVERY_STATES),
+    created_at: time,
+    attempts: count,
+    next_attempt_at: time.nullable(),
+    last_attempt: z.strictObject({ at: time, ...attempt }).nullable(),
+  })
+  .meta({ id: "Delivery" });
+
+const newWebhook = z
+  .strictObject({
+    url: z.string().min(1).max(MAX_WEBHOOK_URL),
+    events: z
+      .array(z.enum(WEBHOOK_EVENT_NAMES, `must be some of ${WEBHOOK_EVENT_NAMES.join(", ")}`))
+      .min(1, "must name an event")
+      .transform((given) => WEBHOOK_EVENT_NAMES.filter((event) => given.includes(event))),
+    allow_inner: z
+      .boolean()
+      .default(false)
+      .meta({ description: "Also plain http, and addresses that are not public" }),
+  })
+  .meta({ id: "NewWebhook" });
+
+export const WEBHOOK_HANDLERS = {
+  list_webhooks: handler({
+    answer: z.strictObject({ webhooks: z.array(webhookAnswer) }),
+    run: async ({ store }) => ({ document: { webhooks: (await store.webhooks.list()).map(webhookJson) } }),
+  }),
+  add_webhook: handler({
+    body: { schema: newWebhook },
+    answer: issuedWebhookAnswer,
+    run: async ({ store }, { body, by }) => {
+      const read = readWebhookUrl(body.url, body.allow_inner);
+      if ("problem" in read)
+        throw new AdminProblem("WEBHOOK_URL_REFUSED", undefined, [`url: ${read.problem}`]);
+      const wanted = { url: read.url, events: body.events, allowInner: body.allow_inner };
+      const { webhook, secret } = await store.webhooks.add(wanted, by).catch((error: unknown) => {
+        throw error instanceof WebhooksFullError ? new AdminProblem("WEBHOOKS_FULL") : error;
+      });
+      const document = { ...webhookJson(webhook), secret };
+      return { document, headers: { Location: `${ADMIN_PATH}webhooks/${webhook.id}` } };
+    },
+  }),
+  get_webhook: handler({
+    answer: webhookAnswer,
+    run: async (context, { id }) => ({ document: webhookJson(await existing(context, id)) }),
+  }),
+  remove_webhook: handler({
+    answer: webhookAnswer,
+    run: async ({ store }, { id, by }) => ({
+      document: webhookJson(found(await store.webhooks.remove(id, by))),
+    }),
+  }),
+  rotate_webhook: handler({
+    body: { schema: rotationBody },
+    answer: issuedWebhookAnswer,
+    run: async ({ store, now }, { id, body, by }) => {
+      const until = now() + body.overlap_seconds * 1_000;
+      const { webhook, secret } = found(await store.webhooks.rotate(id, until, by));
+      return { document: { ...webhookJson(webhook), secret } };
+    },
+  }),
+  test_webhook: handler({
+    answer: attemptAnswer,
+    run: async ({ store, status, now }, { id }) => {
+      const attempt = found(await sendTest(store, id, { version: status.version, now }));
+      return { document: { delivery: attempt.delivery, ...attemptJson(attempt) } };
+    },
+  }),
+  list_deliveries: handler({
+    query: pageQuery((cursor) => DELIVERY_PAGES.isCursor(cursor)),
+    answer: z.strictObject({ deliveries: z.array(deliveryAnswer), ...nextCursor }),
+    run: async (context, { id, query }) => {
+      await existing(context, id);
+      const { items, next } = await context.store.deliveries.list(id, query);
+      return { document: { deliveries: items.map(deliveryJson), next_cursor: next ?? null } };
+    },
+  }),
+} satisfies AdminHandlers;
+
+const existing = async ({ store }: AdminContext, id: string): Promise<Webhook> =>
+  found(await store.webhooks.find(id));
+
+/** @throws AdminProblem where there is none */
+function found<T>(value: T | undefined): T {
+  if (value === undefined) throw new AdminProblem("WEBHOOK_NOT_FOUND");
+  return value;
+}

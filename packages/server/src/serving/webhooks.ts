@@ -1,0 +1,78 @@
+// webhooks.ts: the part of a server that tells webhooks what happened. The primary has it, and no request waits for it.
+
+import type { EmailVerdict, WebhookEvent } from "@inkling/contract";
+import { processCommand } from "@inkling/release-store/program";
+import type { LookUpAnswer, LookUpQuestion } from "../admin/lookup-process.ts";
+import { runInProcess } from "../releases/process.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { MetricsSource } from "../telemetry/metric-readers.ts";
+import { decidedDomains } from "../webhooks/decided-domains.ts";
+import { WebhookEvents } from "../webhooks/events.ts";
+import { WebhookSender } from "../webhooks/sender.ts";
+import type { Closers, ServerOptions } from "./options.ts";
+import type { Services } from "./services.ts";
+
+/** Several hosts may share the database: each delivery is sent by one of them. */
+export function startWebhooks(
+  options: Pick<ServerOptions, "version" | "dataDir" | "workerEnvironment" | "checkMs">,
+  services: Pick<Services, "store" | "releases" | "overrides">,
+  { log, closers }: { readonly log: Log; readonly closers: Closers },
+): MetricsSource["webhooks"] {
+  const { store, releases, overrides } = services;
+  let dropped = 0;
+  const events = new WebhookEvents({
+    deliveries: store.deliveries,
+    usage: store.usage,
+    releases,
+    overrides,
+    decisions: decidedDomains(store.decisions),
+    lookUp: domainVerdicts(options, services),
+    onDropped: (type: WebhookEvent, deliveries) => {
+      dropped += deliveries;
+      log.error("webhook-queue-full", { type, dropped: deliveries });
+    },
+    now: Date.now,
+    ...(options.checkMs !== undefined && { checkMs: options.checkMs }),
+  });
+  const sender = new WebhookSender({
+    store,
+    log,
+    version: options.version,
+    now: Date.now,
+    findEvents: (subscribed) => events.find(subscribed),
+    ...(options.checkMs !== undefined && { pollMs: options.checkMs }),
+  });
+  sender.start();
+  closers.push(async () => {
+    await sender.stop();
+    await events.stop();
+  });
+  return {
+    attempts: sender.attempts,
+    get dropped() {
+      return dropped;
+    },
+    get queue() {
+      return sender.queue;
+    },
+  };
+}
+
+/** Verdicts on domains, found in a process of its own: a release that is damaged on the disk may end its reader. */
+export function domainVerdicts(
+  { dataDir, workerEnvironment = {} }: Pick<ServerOptions, "dataDir" | "workerEnvironment">,
+  { releases, overrides }: Pick<Services, "releases" | "overrides">,
+): (domains: readonly string[]) => Promise<(EmailVerdict | undefined)[]> {
+  return async (domains) => {
+    const { current } = releases;
+    if (current === undefined) throw new Error("no release of data is loaded");
+    const { name, stamps } = current;
+    const about = { dataDir, name, stamps, overrides: overrides.current.all, now: Date.now() };
+    const question: LookUpQuestion = { type: "look up", ...about, values: domains };
+    const found = await runInProcess<LookUpAnswer>(processCommand("lookup"), question, workerEnvironment);
+    if ("problem" in found) throw new Error(found.problem);
+    return (found.answers as { kind: string; email?: EmailVerdict }[]).map(({ kind, email }) =>
+      kind === "domain" && email !== undefined && "disposable" in email ? email : undefined,
+    );
+  };
+}

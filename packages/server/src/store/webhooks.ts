@@ -1,0 +1,232 @@
+// webhooks.ts: webhooks, in a table of the store: where alerts go, which ones, and the secrets that sign them.
+//
+// err  WebhooksFullError: nothing was written; StoreError
+// note Signing needs the secrets themselves, so the table has them as they are. They leave this file in two ways only: as
+//      the answer to the one who added or rotated a webhook, and in `signing`, for a delivery.
+
+import { MAX_WEBHOOKS, WEBHOOK_EVENT_NAMES, type WebhookEvent } from "@inkling/contract";
+import type { SQL, TransactionSQL } from "bun";
+import type { Actor } from "../keys/actor.ts";
+import type { EpochMs } from "../keys/key.ts";
+import { randomBase62 } from "../keys/token.ts";
+import { insertAudit, lockAudit } from "./audit.ts";
+import { StoreError } from "./error.ts";
+import type { Tables } from "./tables.ts";
+
+const SECRET_PREFIX = "whsec_";
+const SECRET_BYTES = 32;
+
+export interface NewWebhook {
+  /** Checked before: the store takes any. */
+  readonly url: string;
+  readonly events: readonly WebhookEvent[];
+  /** May it have an address that is not on the public internet? */
+  readonly allowInner: boolean;
+}
+
+export interface Webhook extends NewWebhook {
+  readonly id: string;
+  readonly author: string;
+  readonly createdAt: EpochMs;
+  /** After a rotation: until then, the secret of before signs as well. */
+  readonly oldSecretUntil: EpochMs | undefined;
+  /** The receiver answered 410: it gets nothing more. */
+  readonly disabledAt: EpochMs | undefined;
+}
+
+/** A webhook, and the secret that is shown this once. */
+export interface IssuedWebhook {
+  readonly webhook: Webhook;
+  readonly secret: string;
+}
+
+/** A webhook, and the secrets that sign its deliveries now: one, or two after a rotation. */
+export interface SigningWebhook {
+  readonly webhook: Webhook;
+  readonly secrets: readonly string[];
+}
+
+export class WebhooksFullError extends StoreError {
+  constructor() {
+    super(
+      "CONFLICT",
+      `there are ${MAX_WEBHOOKS} webhooks already, the maximum`,
+      "remove one first: `npx @inkling/cli webhooks remove ID`",
+    );
+    this.name = "WebhooksFullError";
+  }
+}
+
+export class WebhookStore {
+  private readonly tables: Tables;
+
+  constructor(tables: Tables) {
+    this.tables = tables;
+  }
+
+  /** Oldest first. */
+  async list(): Promise<Webhook[]> {
+    const rows: WebhookRow[] = await this.tables.read(
+      (sql) => sql`SELECT ${columns(sql)} FROM inkling_webhooks ORDER BY created_at, id`,
+    );
+    return rows.map(fromRow);
+  }
+
+  async find(id: string): Promise<Webhook | undefined> {
+    return this.tables.read((sql) => findIn(sql, id));
+  }
+
+  /** @throws WebhooksFullError */
+  add(wanted: NewWebhook, by: Actor): Promise<IssuedWebhook> {
+    return this.tables.write(async (tx) => {
+      await lockAudit(tx);
+      const rows: { count: number | string }[] = await tx`SELECT COUNT(*) AS count FROM inkling_webhooks`;
+      if (Number(rows[0]?.count) >= MAX_WEBHOOKS) throw new WebhooksFullError();
+      const webhook: Webhook = Object.freeze({
+        ...wanted,
+        id: `whk_${randomBase62(16, this.tables.randomBytes)}`,
+        author: by.actor,
+        createdAt: this.tables.now(),
+        oldSecretUntil: undefined,
+        disabledAt: undefined,
+      });
+      const secret = this.newSecret();
+      const { id, url, events, allowInner, author, createdAt } = webhook;
+      await tx`INSERT INTO inkling_webhooks (id, url, events, allow_inner, secret, author, created_at)
+        VALUES (${id}, ${url}, ${events.join(" ")}, ${allowInner ? 1 : 0}, ${secret}, ${author}, ${createdAt})`;
+      await this.audit(tx, by, "webhook-added", undefined, webhook);
+      return { webhook, secret };
+    }, true);
+  }
+
+  /**
+   * Gives a webhook a new secret.
+   * @param overlapUntil until then, the secret of before signs as well
+   * @returns undefined if there is none with this id
+   */
+  rotate(id: string, overlapUntil: EpochMs, by: Actor): Promise<IssuedWebhook | undefined> {
+    return this.tables.write(async (tx) => {
+      await lockAudit(tx);
+      const before = await findIn(tx, id);
+      if (before === undefined) return undefined;
+      const secret = this.newSecret();
+      const webhook: Webhook = Object.freeze({ ...before, oldSecretUntil: overlapUntil });
+      await tx`UPDATE inkling_webhooks SET old_secret = secret, old_secret_until = ${overlapUntil} WHERE id = ${id}`;
+      await tx`UPDATE inkling_webhooks SET secret = ${secret} WHERE id = ${id}`;
+      await this.audit(tx, by, "webhook-rotated", before, webhook);
+      return { webhook, secret };
+    }, true);
+  }
+
+  /** Removes a webhook, with its secrets and deliveries. @returns it; undefined if there is none with this id */
+  remove(id: string, by: Actor): Promise<Webhook | undefined> {
+    return this.tables.write(async (tx) => {
+      await lockAudit(tx);
+      const before = await findIn(tx, id);
+      if (before === undefined) return undefined;
+      await tx`DELETE FROM inkling_deliveries WHERE webhook_id = ${id}`;
+      await tx`DELETE FROM inkling_webhooks WHERE id = ${id}`;
+      await this.audit(tx, by, "webhook-removed", before, undefined);
+      return before;
+    }, true);
+  }
+
+  /** The receiver answered 410: its deliveries end. @returns false if it is disabled or gone already */
+  disable(id: string): Promise<boolean> {
+    return this.tables.write(async (tx) => {
+      await lockAudit(tx);
+      const before = await findIn(tx, id);
+      if (before === undefined || before.disabledAt !== undefined) return false;
+      const webhook: Webhook = Object.freeze({ ...before, disabledAt: this.tables.now() });
+      await tx`UPDATE inkling_webhooks SET disabled_at = ${webhook.disabledAt} WHERE id = ${id}`;
+      await tx`UPDATE inkling_deliveries SET state = 'ended' WHERE webhook_id = ${id} AND state = 'waiting'`;
+      await this.audit(tx, { actor: "inkling", way: undefined }, "webhook-disabled", before, webhook);
+      return true;
+    }, true);
+  }
+
+  /** @returns undefined if there is none with this id */
+  async signing(id: string): Promise<SigningWebhook | undefined> {
+    const rows: (WebhookRow & SecretRow)[] = await this.tables.read(
+      (sql) => sql`SELECT ${columns(sql)}, secret, old_secret FROM inkling_webhooks WHERE id = ${id}`,
+    );
+    const [row] = rows;
+    if (row === undefined) return undefined;
+    const webhook = fromRow(row);
+    const isOldInUse = row.old_secret !== null && (webhook.oldSecretUntil ?? 0) > this.tables.now();
+    return { webhook, secrets: isOldInUse ? [row.secret, row.old_secret!] : [row.secret] };
+  }
+
+  private newSecret(): string {
+    const bytes = this.tables.randomBytes(SECRET_BYTES);
+    return `${SECRET_PREFIX}${Buffer.from(bytes).toString("base64")}`;
+  }
+
+  /** An entry of the audit trail, which never has a secret. */
+  private audit(
+    tx: TransactionSQL,
+    by: Actor,
+    action: "webhook-added" | "webhook-rotated" | "webhook-removed" | "webhook-disabled",
+    before: Webhook | undefined,
+    after: Webhook | undefined,
+  ): Promise<void> {
+    const json = (webhook: Webhook | undefined) => webhook && webhookJson(webhook);
+    const entry = { ...by, action, subject: (after ?? before)!.id, before: json(before), after: json(after) };
+    return insertAudit(tx, [entry], this.tables.now());
+  }
+}
+
+/** A webhook for programs: without its secrets. */
+export function webhookJson(webhook: Webhook) {
+  const { id, url, events, allowInner, author, createdAt, oldSecretUntil, disabledAt } = webhook;
+  const time = (ms: EpochMs | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
+  return {
+    id,
+    url,
+    events: [...events],
+    allow_inner: allowInner,
+    author,
+    created_at: new Date(createdAt).toISOString(),
+    old_secret_until: time(oldSecretUntil),
+    disabled_at: time(disabledAt),
+  };
+}
+
+interface WebhookRow {
+  readonly id: string;
+  readonly url: string;
+  readonly events: string;
+  readonly allow_inner: number;
+  readonly author: string;
+  readonly created_at: number | string;
+  readonly old_secret_until: number | string | null;
+  readonly disabled_at: number | string | null;
+}
+
+interface SecretRow {
+  readonly secret: string;
+  readonly old_secret: string | null;
+}
+
+const columns = (sql: SQL) =>
+  sql.unsafe("id, url, events, allow_inner, author, created_at, old_secret_until, disabled_at");
+
+async function findIn(sql: SQL, id: string): Promise<Webhook | undefined> {
+  const rows: WebhookRow[] = await sql`SELECT ${columns(sql)} FROM inkling_webhooks WHERE id = ${id}`;
+  return rows[0] && fromRow(rows[0]);
+}
+
+function fromRow(row: WebhookRow): Webhook {
+  const named = row.events.split(" ");
+  const time = (value: number | string | null) => (value === null ? undefined : Number(value));
+  return Object.freeze({
+    id: row.id,
+    url: row.url,
+    events: WEBHOOK_EVENT_NAMES.filter((event) => named.includes(event)), // a newer version may have others
+    allowInner: row.allow_inner === 1,
+    author: row.author,
+    createdAt: Number(row.created_at),
+    oldSecretUntil: time(row.old_secret_until),
+    disabledAt: time(row.disabled_at),
+  });
+}

@@ -1,0 +1,26 @@
+// decided-domains.ts: stored decisions, as far as alerts about domains need them.
+
+import type { FactName } from "@inkling/contract";
+import type { StoredRow } from "../decisions/record.ts";
+import type { DecisionStore } from "../store/decisions.ts";
+import type { DecidedDomains } from "./events.ts";
+
+const VERDICT: FactName = "email.disposable";
+
+/** The verdict on the domain that a decision rests on; undefined where there was no data. */
+function verdictOf({ facts }: StoredRow): boolean | undefined {
+  const value: unknown = JSON.parse(facts)[VERDICT];
+  return typeof value === "boolean" ? value : undefined;
+}
+
+export const decidedDomains = (decisions: Pick<DecisionStore, "domainsSince" | "list">): DecidedDomains => ({
+  async *decidedDomains(since) {
+    for await (const page of decisions.domainsSince(since)) {
+      for (const { domain, newest } of page) yield { domain, disposable: verdictOf(newest) };
+    }
+  },
+  decisionsOn: async (domain, since, limit) => {
+    const { items } = await decisions.list({ limit }, { domain, since });
+    return items.map((row) => ({ id: row.id, ref: row.ref, disposable: verdictOf(row) }));
+  },
+});

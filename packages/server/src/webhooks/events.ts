@@ -1,0 +1,252 @@
+// events.ts: finds out what webhooks are told, and queues it.
+//
+// in   the release, its feeds and what waits for the operator; the usage of keys; overrides; decisions
+// out  events in the queue, each once, whichever host finds it and however often
+// err  what the database or the lookup of verdicts throws: nothing is lost, the next call finds the same
+// cost a pass over the feeds every 5 s; a lookup of each domain decided about in 30 days with each release or override
+//
+// Every host tells of its own data, and the queue leaves out what another host has told. Quotas and verdicts are found out
+// by one host at a time, which holds the watch: hosts with different releases would contradict each other.
+
+import type { EmailVerdict, WebhookEvent } from "@inkling/contract";
+import {
+  type FeedReport,
+  feedAgeSeconds,
+  type HeldRelease,
+  isInForce,
+  type Overrides,
+} from "@inkling/engine";
+import type { NamedRelease } from "@inkling/release-store";
+import { DAY_MS, dayOf } from "../keys/day.ts";
+import type { EpochMs } from "../keys/key.ts";
+import type { DeliveryStore, QueuedEvent } from "../store/deliveries.ts";
+import type { UsageTables } from "../store/usage.ts";
+
+const CHECK_MS = 5_000;
+/** A host that is gone loses the watch after so long. */
+const WATCH_MS = 60_000;
+const DECISIONS_MS = 30 * DAY_MS;
+/** Domains that are looked up at once. */
+const DOMAINS_AT_ONCE = 2_000;
+/** The newest decisions on a domain, of which a change is told. */
+const MAX_DECISIONS = 1_000;
+/** Usage arrives a second late: that of yesterday is looked at for so long. */
+const LATE_USAGE_MS = 60_000;
+
+/** An email domain, and the verdict on it that its newest decision rests on; undefined where that had no data. */
+interface DecidedDomain {
+  readonly domain: string;
+  readonly disposable: boolean | undefined;
+}
+
+/** A decision on an email domain, and the verdict that it rests on. */
+interface DomainDecision {
+  readonly id: string;
+  readonly ref: string | null;
+  readonly disposable: boolean | undefined;
+}
+
+/** Stored decisions, as far as alerts need them. */
+export interface DecidedDomains {
+  /** Each email domain of decisions since then. */
+  decidedDomains(since: EpochMs): AsyncIterable<DecidedDomain>;
+  /** The newest decisions on a domain. */
+  decisionsOn(domain: string, since: EpochMs, limit: number): Promise<readonly DomainDecision[]>;
+}
+
+interface WebhookEventsOptions {
+  readonly deliveries: Pick<DeliveryStore, "queue" | "toldVerdicts" | "takeWatch" | "leaveWatch">;
+  readonly usage: Pick<UsageTables, "readExhausted">;
+  readonly releases: {
+    readonly current: NamedRelease | undefined;
+    readonly held: HeldRelease | undefined;
+    readonly feeds: readonly FeedReport[];
+  };
+  readonly overrides: { readonly current: Overrides };
+  readonly decisions: DecidedDomains;
+  /** The verdicts on domains, by the current release and overrides; undefined for what is no domain. */
+  readonly lookUp: (domains: readonly string[]) => Promise<readonly (EmailVerdict | undefined)[]>;
+  /** Called with deliveries that were not queued because too many wait. */
+  readonly onDropped: (event: WebhookEvent, deliveries: number) => void;
+  readonly now: () => EpochMs;
+  /** Between two checks. */
+  readonly checkMs?: number;
+}
+
+type Subscribed = ReadonlySet<WebhookEvent>;
+
+/** What verdicts depend on. */
+interface Checked {
+  readonly release: string;
+  readonly overrides: Overrides;
+  readonly inForce: number;
+}
+
+export class WebhookEvents {
+  /** Verdicts are being compared: beside all else, since many domains take minutes. */
+  comparing: Promise<void> | undefined;
+  private readonly options: WebhookEventsOptions;
+  private readonly holder = crypto.randomUUID();
+  private checkedAt = Number.NEGATIVE_INFINITY;
+  /** Keys of what lasts and was queued: stale feeds, quotas of today. */
+  private told: ReadonlySet<string> = new Set();
+  private checked: Checked | undefined;
+  private failure: unknown;
+  private isStopped = false;
+
+  constructor(options: WebhookEventsOptions) {
+    this.options = options;
+  }
+
+  /**
+   * Queues what has happened since the last call.
+   * @param subscribed events that any webhook wants: no other is looked for
+   */
+  async find(subscribed: Subscribed): Promise<void> {
+    const { deliveries, now, checkMs = CHECK_MS } = this.options;
+    if (performance.now() - this.checkedAt < checkMs) return;
+    this.checkedAt = performance.now();
+    const { failure } = this;
+    this.failure = undefined;
+    const at = now();
+    const lasting = this.ofData(subscribed, at);
+    const needsWatch = subscribed.has("key.quota_reached") || subscribed.has("assessment.changed");
+    if (needsWatch && (await deliveries.takeWatch(this.holder, WATCH_MS))) {
+      if (subscribed.has("key.quota_reached")) lasting.push(...(await this.ofQuotas(at)));
+      if (subscribed.has("assessment.changed")) this.startVerdicts();
+    }
+    const fresh = lasting.filter(({ key }) => !this.told.has(key));
+    if (fresh.length > 0) await this.queue(fresh);
+    this.told = new Set(lasting.map(({ key }) => key));
+    if (failure !== undefined) throw failure;
+  }
+
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    await this.comparing;
+    // A database that is unreachable: another host takes the watch when it ends.
+    await this.options.deliveries.leaveWatch(this.holder).catch(() => {});
+  }
+
+  private ofData(subscribed: Subscribed, now: EpochMs): QueuedEvent[] {
+    const { held, feeds } = this.options.releases;
+    const events: QueuedEvent[] = [];
+    if (held !== undefined && subscribed.has("release.held")) events.push(heldEvent(held));
+    if (!subscribed.has("data.stale")) return events;
+    for (const feed of feeds) {
+      if (feed.stale || feed.state === "expired") events.push(staleEvent(feed, now));
+    }
+    return events;
+  }
+
+  private async ofQuotas(now: EpochMs): Promise<QueuedEvent[]> {
+    const days = new Set([dayOf(now - LATE_USAGE_MS), dayOf(now)]);
+    const events: QueuedEvent[] = [];
+    for (const day of days) {
+      for (const key of await this.options.usage.readExhausted(day)) {
+        const data = { key: key.id, name: key.name, quota: key.quota, day };
+        events.push({
+          key: `key.quota_reached/${key.id}/${day}`,
+          message: { type: "key.quota_reached", data },
+        });
+      }
+    }
+    return events;
+  }
+
+  private async queue(...given: Parameters<DeliveryStore["queue"]>): Promise<void> {
+    const [events] = given;
+    const { dropped } = await this.options.deliveries.queue(...given);
+    if (dropped > 0) this.options.onDropped(events[0]!.message.type, dropped);
+  }
+
+  private startVerdicts(): void {
+    this.comparing ??= this.tellVerdicts()
+      .catch((error) => {
+        this.failure = error;
+      })
+      .finally(() => {
+        this.comparing = undefined;
+      });
+  }
+
+  private async tellVerdicts(): Promise<void> {
+    const { decisions, releases, overrides, now } = this.options;
+    const { current } = releases;
+    // Without data there is no verdict that could have changed.
+    if (current === undefined || current.manifest.missing.includes("disposable")) return;
+    const at = now();
+    const { all } = overrides.current;
+    const inForce = all.filter((override) => isInForce(override, at)).length;
+    const checking = { release: current.name, overrides: overrides.current, inForce };
+    if (Bun.deepEquals(checking, this.checked)) return;
+    let held = new Map<string, boolean>();
+    for await (const { domain, disposable } of decisions.decidedDomains(at - DECISIONS_MS)) {
+      if (this.isStopped) return;
+      if (disposable === undefined) continue;
+      held.set(domain, disposable);
+      if (held.size < DOMAINS_AT_ONCE) continue;
+      await this.tellChanged(held, decisions, current);
+      held = new Map();
+    }
+    await this.tellChanged(held, decisions, current);
+    this.checked = checking;
+  }
+
+  /** @param held the verdict that the newest decision on each domain rests on */
+  private async tellChanged(
+    held: ReadonlyMap<string, boolean>,
+    decisions: DecidedDomains,
+    { manifest }: NamedRelease,
+  ): Promise<void> {
+    const { deliveries, lookUp, now } = this.options;
+    if (held.size === 0 || this.isStopped) return;
+    const domains = [...held.keys()];
+    const verdicts = await lookUp(domains);
+    const told = await deliveries.toldVerdicts(domains);
+    const at = now();
+    for (const [i, domain] of domains.entries()) {
+      const verdict = verdicts[i];
+      if (verdict === undefined) continue;
+      const after = verdict.disposable;
+      const before = told.get(domain) ?? held.get(domain)!;
+      if (before === after) continue;
+      const all = await decisions.decisionsOn(domain, at - DECISIONS_MS, MAX_DECISIONS);
+      // What was told before was told of all of them.
+      const found = told.has(domain) ? all : all.filter(({ disposable }) => disposable === before);
+      const events = found.map(
+        ({ id, ref }): QueuedEvent => ({
+          key: `assessment.changed/${id}/${manifest.id}/${at}`,
+          message: {
+            type: "assessment.changed",
+            data: {
+              id,
+              ref,
+              domain,
+              before: { disposable: before },
+              after: { disposable: after },
+              evidence: verdict.evidence ?? [],
+              data_version: manifest.id,
+            },
+          },
+        }),
+      );
+      if (events.length > 0) await this.queue(events, { domain, disposable: after });
+    }
+  }
+}
+
+/** The same for each host that has the release. */
+function heldEvent({ id, at, why }: HeldRelease): QueuedEvent {
+  const hint = "inkling data update --accept release";
+  const data = { release: id, built_at: at, reason: why, hint };
+  return { key: `release.held/${id}`, message: { type: "release.held", data } };
+}
+
+/** The same for each host that has this copy of the feed. */
+function staleEvent(feed: FeedReport, now: EpochMs): QueuedEvent {
+  const { id, sets, sha256 = "", published_at: published = "" } = feed;
+  const state = feed.state === "expired" ? "expired" : "stale";
+  const data = { feed: id, sets, state, age_seconds: feedAgeSeconds(feed, now) ?? null } as const;
+  return { key: `data.stale/${id}/${state}/${sha256}/${published}`, message: { type: "data.stale", data } };
+}

@@ -1,0 +1,178 @@
+// sender.ts: sends the deliveries that are due, beside all that a server answers.
+//
+// in   the queue of the database; every host on it sends, each delivery by one of them
+// out  attempts, recorded in the queue; counts for metrics; log events
+// err  none: a database that is unreachable is tried again
+// cost without webhooks one query every 5 s; otherwise one or two each second
+
+import { WEBHOOK_OUTCOMES, type WebhookEvent, type WebhookOutcome } from "@inkling/contract";
+import { messageOf } from "@inkling/release-store";
+import type { Attempt, ClaimedDelivery, DeliveryStore, QueueState } from "../store/deliveries.ts";
+import type { WebhookStore } from "../store/webhooks.ts";
+import type { Log } from "../telemetry/log.ts";
+import { type SendOptions, send } from "./send.ts";
+
+const POLL_MS = 1_000;
+/** While there are no webhooks. */
+const IDLE_MS = 5_000;
+const FORGET_MS = 600_000;
+/** Attempts at once, for each webhook: a slow receiver does not delay those of others. */
+const MAX_AT_ONCE = 4;
+
+interface WebhookSenderOptions extends Omit<SendOptions, "signal"> {
+  readonly store: { readonly webhooks: WebhookStore; readonly deliveries: DeliveryStore };
+  readonly log: Pick<Log, "info" | "error">;
+  readonly pollMs?: number;
+  /** Runs with each poll: queues what has happened of the events that any webhook wants. */
+  readonly findEvents?: (subscribed: ReadonlySet<WebhookEvent>) => Promise<void>;
+}
+
+export class WebhookSender {
+  /** Attempts since the start. */
+  readonly attempts = new Map<WebhookOutcome, number>(WEBHOOK_OUTCOMES.map((outcome) => [outcome, 0]));
+  /** As of the last poll. */
+  queue: QueueState = { waiting: 0, oldestAt: undefined };
+  private readonly options: WebhookSenderOptions;
+  private readonly stopping = new AbortController();
+  /** By webhook. */
+  private readonly underWay = new Map<string, Set<Promise<void>>>();
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private polling: Promise<void> | undefined;
+  private isWanted = false;
+  private forgotAt = Number.NEGATIVE_INFINITY;
+  private failure: string | undefined;
+
+  constructor(options: WebhookSenderOptions) {
+    this.options = options;
+  }
+
+  start(): void {
+    this.schedule(this.options.pollMs ?? POLL_MS);
+  }
+
+  /** Ends attempts that are under way: another host, or the next start, makes them again. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    clearTimeout(this.timer);
+    await this.polling;
+    await Promise.all([...this.underWay.values()].flatMap((attempts) => [...attempts]));
+  }
+
+  private schedule(wait: number): void {
+    clearTimeout(this.timer);
+    if (this.stopping.signal.aborted) return;
+    this.timer = setTimeout(() => this.begin(), wait);
+    this.timer.unref();
+  }
+
+  private begin(): void {
+    this.isWanted = false;
+    this.polling = this.poll().then((next) => {
+      this.polling = undefined;
+      this.schedule(this.isWanted ? 0 : next);
+    });
+  }
+
+  /** More may be due. */
+  private wake(): void {
+    this.isWanted = true;
+    if (this.polling === undefined) this.schedule(0);
+  }
+
+  /** @returns ms until the next one */
+  private async poll(): Promise<number> {
+    const { pollMs = POLL_MS, log } = this.options;
+    try {
+      const hasWebhooks = await this.work();
+      if (this.failure !== undefined) log.info("webhooks-back");
+      this.failure = undefined;
+      return hasWebhooks ? pollMs : Math.max(pollMs, IDLE_MS);
+    } catch (error) {
+      if (this.failure === undefined) log.error("webhooks-stopped", { reason: messageOf(error) });
+      this.failure = messageOf(error);
+      return Math.max(pollMs, IDLE_MS);
+    }
+  }
+
+  /** @returns whether there are webhooks */
+  private async work(): Promise<boolean> {
+    const { store, findEvents } = this.options;
+    const webhooks = await store.webhooks.list();
+    if (webhooks.length === 0) {
+      this.queue = { waiting: 0, oldestAt: undefined };
+      return false;
+    }
+    const enabled = webhooks.filter(({ disabledAt }) => disabledAt === undefined);
+    // What is due is sent all the same.
+    const failure = await findEvents?.(new Set(enabled.flatMap(({ events }) => events))).catch(
+      (error: unknown) => ({ error }),
+    );
+    await this.sendDue();
+    this.queue = await store.deliveries.state();
+    if (performance.now() - this.forgotAt >= FORGET_MS) {
+      await store.deliveries.forget();
+      this.forgotAt = performance.now();
+    }
+    if (failure) throw failure.error;
+    return true;
+  }
+
+  private async sendDue(): Promise<void> {
+    const { deliveries } = this.options.store;
+    for (const webhookId of await deliveries.dueWebhooks()) {
+      const attempts = this.underWay.get(webhookId) ?? new Set();
+      this.underWay.set(webhookId, attempts);
+      const free = MAX_AT_ONCE - attempts.size;
+      if (free <= 0 || this.stopping.signal.aborted) continue;
+      for (const claimed of await deliveries.claim(webhookId, free)) {
+        const attempt: Promise<void> = this.attempt(claimed).finally(() => attempts.delete(attempt));
+        attempts.add(attempt);
+      }
+    }
+  }
+
+  /** Never rejects. */
+  private async attempt(claimed: ClaimedDelivery): Promise<void> {
+    const { store, log, ...options } = this.options;
+    const { signal } = this.stopping;
+    try {
+      const found = await store.webhooks.signing(claimed.webhookId);
+      if (found === undefined) return; // removed since: its deliveries are removed, too
+      const attempt = await send(found, claimed, { ...options, signal });
+      if (signal.aborted && attempt.outcome === "failed") return await store.deliveries.release(claimed);
+      await this.settle(claimed, attempt);
+      this.wake();
+    } catch (error) {
+      // The database is unreachable: the lease ends, and the delivery is due again.
+      log.error("webhooks-stopped", { reason: messageOf(error) });
+    }
+  }
+
+  private async settle(claimed: ClaimedDelivery, attempt: Attempt): Promise<void> {
+    const { store, log } = this.options;
+    const { outcome, reason } = attempt;
+    this.attempts.set(outcome, this.attempts.get(outcome)! + 1);
+    const wait = await store.deliveries.settle(claimed, attempt);
+    const { webhookId: webhook, event: type, attempts } = claimed;
+    if (outcome === "gone" && (await store.webhooks.disable(webhook)))
+      log.error("webhook-disabled", { webhook });
+    if (outcome !== "failed") return;
+    const fields = { webhook, type, delivery: claimed.id, attempts, reason };
+    if (wait === undefined) log.error("webhook-given-up", fields);
+    else log.info("webhook-failed", { ...fields, retry_in_s: wait });
+  }
+}
+
+/** Sends a message of the type webhook.test now, once. @returns undefined if there is no such webhook */
+export async function sendTest(
+  { webhooks, deliveries }: WebhookSenderOptions["store"],
+  webhookId: string,
+  options: SendOptions,
+): Promise<(Attempt & { readonly delivery: string }) | undefined> {
+  const found = await webhooks.signing(webhookId);
+  if (found === undefined) return undefined;
+  const claimed = await deliveries.queueTest(webhookId);
+  const attempt = await send(found, claimed, options);
+  await deliveries.settle(claimed, attempt);
+  return { ...attempt, delivery: claimed.id };
+}

@@ -1,0 +1,226 @@
+// webhook-events.test.ts: what servers find out and tell webhooks: verdicts that changed, releases that wait, old feeds, quotas.
+
+import { afterEach, expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { WEBHOOK_EVENT_NAMES, type WebhookData } from "@inkling/contract";
+import type { FeedReport } from "@inkling/engine";
+import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
+import { parseNewOverride } from "../packages/server/src/overrides/override.ts";
+import { overridesOf } from "../packages/server/src/overrides/record.ts";
+import { Releases } from "../packages/server/src/releases/follow.ts";
+import { verifyInProcess } from "../packages/server/src/releases/verify.ts";
+import { startServer } from "../packages/server/src/server.ts";
+import { domainVerdicts } from "../packages/server/src/serving/webhooks.ts";
+import { openStore } from "../packages/server/src/store/store.ts";
+import { decidedDomains } from "../packages/server/src/webhooks/decided-domains.ts";
+import { WebhookEvents } from "../packages/server/src/webhooks/events.ts";
+import { fetch } from "./checked-fetch.ts";
+import { decisionRow } from "./decision-rows.ts";
+import { SMALL_NETWORK, smallDomain, smallRelease, temporaryFolder } from "./release.ts";
+import { testServerOptions } from "./server-options.ts";
+import { until } from "./until.ts";
+import { startReceiver, verified } from "./webhook-receiver.ts";
+
+const BY = { actor: "ada", way: "cli" } as const;
+const EVERY = new Set(WEBHOOK_EVENT_NAMES);
+
+const cleanUps: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+/** @param disposable undefined: there was no data */
+const decision = (id: string, ref: string | null, domain: string, disposable: boolean | undefined) =>
+  decisionRow(0, Date.now(), {
+    id: `asm_${id.repeat(16)}`,
+    ref,
+    email_domain: domain,
+    facts: JSON.stringify({ "email.domain": domain, "email.disposable": disposable }),
+  });
+
+test("a verdict that a release or an override changes is told once for each decision, by one host, and again when it changes back", async () => {
+  const dataDir = temporaryFolder();
+  const first = smallRelease(dataDir, 1);
+  const store = await openStore("sqlite://:memory:");
+  cleanUps.push(() => store.close());
+  const wanted = { url: "https://example.com/", events: ["assessment.changed"], allowInner: false } as const;
+  const { webhook } = await store.webhooks.add(wanted, BY);
+  const releases = new Releases({
+    dataDir,
+    now: Date.now,
+    elapsed: () => performance.now(),
+    verify: (...release) => verifyInProcess({}, ...release),
+    onEvent: () => {},
+  });
+  cleanUps.push(() => releases.stop());
+  await releases.open();
+  const overrides = { current: overridesOf([]) };
+  await store.decisions.add([
+    decision("a", "user-1", smallDomain(2), false),
+    decision("b", null, smallDomain(1), true),
+    decision("c", "user-3", "gmail.com", false),
+    decision("d", "user-4", smallDomain(2), false),
+    decision("e", "user-5", "no-data.example", undefined),
+  ]);
+  let looks = 0;
+  const lookUp = domainVerdicts({ dataDir }, { releases, overrides } as never);
+  const host = () => {
+    const events = new WebhookEvents({
+      deliveries: store.deliveries,
+      usage: store.usage,
+      releases,
+      overrides,
+      decisions: decidedDomains(store.decisions),
+      lookUp: (domains) => {
+        looks++;
+        return lookUp(domains);
+      },
+      onDropped: () => {},
+      now: Date.now,
+      checkMs: 0,
+    });
+    cleanUps.push(() => events.stop());
+    return events;
+  };
+  const events = host();
+  /** @returns id, ref, domain and verdicts of each message */
+  const told = async (by = events) => {
+    await by.find(EVERY);
+    await by.comparing;
+    const claimed = await store.deliveries.claim(webhook.id, 100);
+    const messages = claimed.map(({ body }) => JSON.parse(body).data as WebhookData<"assessment.changed">);
+    const lines = messages.map(({ id, ref, domain, before, after }) =>
+      [id[4], ref, domain, before.disposable, after.disposable].join(" "),
+    );
+    return { lines: lines.sort(), messages };
+  };
+  expect((await told()).lines).toEqual([]);
+  const second = smallRelease(dataDir, 2);
+  await releases.check();
+  await until(() => releases.current?.manifest.id === second.id);
+  const changed = await told();
+  expect(changed.lines).toEqual([
+    `a user-1 ${smallDomain(2)} false true`,
+    `b  ${smallDomain(1)} true false`,
+    `d user-4 ${smallDomain(2)} false true`,
+  ]);
+  expect(changed.messages.map(({ data_version }) => data_version)).toEqual(Array(3).fill(second.id));
+  expect(first.id).not.toBe(second.id);
+  const other = host();
+  expect((await told(other)).lines).toEqual([]);
+  const override = { value: smallDomain(2), flag: "disposable", verdict: false, note: "ours" };
+  await store.overrides.put([parseNewOverride(override, { now: Date.now(), author: "ada" })], BY);
+  overrides.current = overridesOf((await store.overrides.load()).overrides);
+  const overridden = await told();
+  expect(overridden.messages[0]!.evidence).toMatchObject([{ feed: "override", effect: "removes" }]);
+  expect(overridden.lines).toEqual([
+    `a user-1 ${smallDomain(2)} true false`,
+    `d user-4 ${smallDomain(2)} true false`,
+  ]);
+  // The host that found all this leaves; the next one looks everything up, and has nothing to add.
+  await events.stop();
+  const before = looks;
+  expect((await told(other)).lines).toEqual([]);
+  expect(looks).toBe(before + 1);
+});
+
+test("without data on disposable domains nothing is told: its verdicts mean nothing", async () => {
+  const dataDir = temporaryFolder();
+  smallRelease(dataDir, 1, ["disposable"]);
+  const events = new WebhookEvents({
+    deliveries: {
+      takeWatch: async () => true,
+      leaveWatch: async () => {},
+      queue: () => Promise.reject(new Error("nothing is to be queued")),
+      toldVerdicts: async () => new Map(),
+    },
+    usage: { readExhausted: async () => [] },
+    releases: {
+      current: { name: "n", manifest: { id: "1", missing: ["disposable"], feeds: [] } } as never,
+      held: undefined,
+      feeds: [],
+    },
+    overrides: { current: overridesOf([]) },
+    decisions: {
+      async *decidedDomains() {
+        yield { domain: "example.com", disposable: true };
+      },
+      decisionsOn: () => Promise.reject(new Error("nothing is to be read")),
+    },
+    lookUp: () => Promise.reject(new Error("nothing is to be looked up")),
+    onDropped: () => {},
+    now: Date.now,
+    checkMs: 0,
+  });
+  for (let n = 0; n < 2; n++) {
+    await events.find(EVERY); // a failure of the comparison is thrown by the next call
+    await events.comparing;
+  }
+  await events.stop();
+});
+
+test("a server tells of a release that waits, of an old feed and of a quota that is used up, once each", async () => {
+  const dataDir = temporaryFolder();
+  const feed: FeedReport = {
+    id: "tor",
+    sets: "is_tor_exit",
+    source: "fetched",
+    state: "loaded",
+    entries: 3,
+    sha256: "a".repeat(64),
+    fetched_at: "2026-01-01T00:00:00.000Z",
+    licence: "",
+  };
+  smallRelease(dataDir, 1, [], [feed]);
+  const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
+  const store = await openStore(databaseUrl);
+  cleanUps.push(() => store.close());
+  const receiver = startReceiver();
+  cleanUps.push(receiver.stop);
+  const wanted = { url: receiver.url, events: WEBHOOK_EVENT_NAMES, allowInner: true };
+  const { secret } = await store.webhooks.add(wanted, BY);
+  const { key, token } = await store.createKey(parseNewKey({ name: "shop", quota: 2 }, Date.now()));
+  const start = () => startServer({ ...testServerOptions(dataDir), databaseUrl, checkMs: 20 });
+  const server = await start();
+  cleanUps.push(() => server.stop());
+  const types = () => receiver.received.map((one) => (verified(secret, one) as { type: string }).type).sort();
+  const dataOf = (type: string) =>
+    receiver.received.map(({ body }) => JSON.parse(body)).find((one) => one.type === type)?.data;
+
+  const held = { id: "0".repeat(12), at: "2026-11-01T00:00:00.000Z", why: "is_abuser: 3.7 % of IPv4" };
+  const report = { format: 1, at: new Date().toISOString(), feeds: [{ ...feed, stale: true }], held };
+  writeFileSync(join(dataDir, "feeds/report.json"), JSON.stringify(report));
+  await until(() => receiver.received.length === 2);
+  expect(types()).toEqual(["data.stale", "release.held"]);
+  expect(dataOf("release.held")).toEqual({
+    release: held.id,
+    built_at: held.at,
+    reason: held.why,
+    hint: "inkling data update --accept release",
+  });
+  expect(dataOf("data.stale")).toMatchObject({ feed: "tor", sets: "is_tor_exit", state: "stale" });
+
+  const lookUp = () =>
+    fetch(`http://127.0.0.1:${server.port}/v1/ip-intel/geolocate/${SMALL_NETWORK.replace("0/24", "142")}`, {
+      headers: { Authorization: `Bearer ${token}` },
+    });
+  for (const status of [200, 200, 429]) expect((await lookUp()).status).toBe(status);
+  await until(() => receiver.received.length === 3);
+  const day = new Date().toISOString().slice(0, 10);
+  expect(dataOf("key.quota_reached")).toEqual({ key: key.id, name: "shop", quota: 2, day });
+  const metrics = await (await fetch(`http://127.0.0.1:${server.adminPort}/metrics`)).text();
+  expect(metrics).toContain('inkling_webhook_attempts_total{outcome="delivered"} 3');
+
+  // Another start finds the same, and tells nobody again.
+  await server.stop();
+  const again = await start();
+  cleanUps.push(() => again.stop());
+  await store.deliveries.queue([
+    { key: "last", message: { type: "release.held", data: { ...dataOf("release.held"), release: "last" } } },
+  ]);
+  await until(() => receiver.received.length >= 4);
+  await until(async () => (await store.deliveries.state()).waiting === 0);
+  expect(types()).toEqual(["data.stale", "key.quota_reached", "release.held", "release.held"]);
+  expect(readFileSync(join(dataDir, "feeds/report.json"), "utf8")).toContain(held.why);
+});
