@@ -247,6 +247,10 @@ export interface WithFacts {
   readonly facts: FactValues;
 }
 
+/** What became of a visitor. */
+export const OUTCOMES = ["legitimate", "abuse"] as const;
+export type AssessmentOutcome = (typeof OUTCOMES)[number];
+
 /** Every member that an answer can have. */
 export const MEMBERS = ["city", "continent", "country", "location", "postal", "registered_country", "subdivisions", "ip", "prefix", "network", "evidence", "evidence_truncated", "is_abuser", "is_proxy", "is_tor_exit", "valid", "disposable", "providers", "checks", "id", "action", "review", "score", "reasons", "rule", "shadow", "degraded", "ruleset", "data_version", "facts", "email"] as const;
 
