@@ -79,6 +79,11 @@ describe("a recorder", () => {
     expect(store.expired).toEqual([NOW - 30 * 86_400_000]);
     recorder.record(row(2_500));
     expect(await recorder.stop()).toEqual({ lost: 0 });
+    const ahead = setUp({ readClock: async () => NOW - 5_000 });
+    ahead.recorder.start();
+    await until(() => ahead.store.expired.length > 0);
+    expect(ahead.store.expired).toEqual([NOW - 5_000 - 30 * 86_400_000]);
+    await ahead.recorder.stop();
     expect([store.rows.size, recorder.state.stored]).toEqual([2_501, 2_501]);
   });
 

@@ -45,6 +45,8 @@ interface DecisionRecorderOptions {
   /** Could the same batch be stored later? Otherwise it is dropped. */
   readonly mayRetry: (error: unknown) => boolean;
   readonly now?: () => EpochMs;
+  /** The time that decides what is too old: a clock that is ahead must not delete what is not. */
+  readonly readClock?: () => Promise<EpochMs>;
   readonly flushMs?: number;
   readonly maxWaiting?: number;
   /** Called after each flush, whether it succeeded or not. */
@@ -207,7 +209,8 @@ export class DecisionRecorder implements Decisions {
     if (performance.now() - this.expiredAt < EXPIRE_MS) return;
     this.expiredAt = performance.now();
     try {
-      await this.options.store.expire(this.now() - this.days * DAY_MS);
+      const now = await (this.options.readClock?.() ?? this.now());
+      await this.options.store.expire(now - this.days * DAY_MS);
     } catch (error) {
       this.options.onExpiryFailed?.(error);
     }

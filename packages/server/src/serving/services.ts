@@ -105,7 +105,7 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     const { lost } = await usage.stop();
     if (lost > 0) parts.log.error("usage-lost", { lookups: lost, why: usage.state.lastError });
   });
-  const decisions = startDecisions(options, store, parts);
+  const decisions = startDecisions(options, store, clock, parts);
   const overrides = liveOverrides({
     store: store.overrides,
     dataDir: options.dataDir,

@@ -2,6 +2,7 @@
 
 import { messageOf } from "@inkling/release-store";
 import { DecisionRecorder, type DecisionsState } from "../decisions/recorder.ts";
+import type { SteadyClock } from "../limits/steady-clock.ts";
 import { StoreError } from "../store/error.ts";
 import type { Store } from "../store/store.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -13,12 +14,14 @@ const LABEL_WAIT_MS = { worker: 300, host: 1_500 };
 export function startDecisions(
   { decisionsDays: days, workers }: ServerOptions,
   store: Store,
+  clock: SteadyClock,
   { log, closers }: { readonly log: Log; readonly closers: Closers },
 ): DecisionRecorder {
   const ownWait = workers > 1 ? LABEL_WAIT_MS.worker : 0;
   const decisions = new DecisionRecorder({
     store: store.decisions,
     days,
+    readClock: async () => (await store.readClock()) ?? clock.at(Date.now()),
     labelWaitMs: store.tables.isShared ? LABEL_WAIT_MS.host : ownWait,
     mayRetry: (error) => error instanceof StoreError && error.code !== "BROKEN",
     onFlush: watchDecisions(log),
