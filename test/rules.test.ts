@@ -335,6 +335,7 @@ describe("docs match the code", () => {
 
   const VARIABLES_OF_OTHERS = [
     "INKLING_CONFIG",
+    "INKLING_SAMPLES",
     "INKLING_VECTORS",
     "INKLING_TEST_FULL",
     "INKLING_FUZZ_MINUTES",
