@@ -83,6 +83,7 @@ export function testOptions<T>(
     checks: { checkMx: () => ({ outcome: "found", known: [] }) },
     documents: async () => new PublicDocuments("0.0.0"),
     trustedProxies: [],
+    hookSecrets: [],
     counts: new Counts(),
     log: new Log({ level: "access", write: (text) => lines.push(text), now: () => NOON }),
     now: () => NOON,

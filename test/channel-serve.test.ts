@@ -124,6 +124,7 @@ describe("two servers of a channel", () => {
     const found = await run("channel", "publish", "--data-dir", builder, "--json");
     const { ruleset } = JSON.parse(found.out) as { ruleset: { number: number; sha256: string } };
     expect(ruleset.number).toBe(1);
+    expect((await run("channel", "status")).out).toContain("ruleset 1, for @inkling/local");
     expect(readFileSync(join(store, `rulesets/${ruleset.sha256}.toml`), "utf8")).toBe(
       readFileSync(rules, "utf8"),
     );

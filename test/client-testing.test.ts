@@ -126,6 +126,20 @@ test("decisions, of each address with each kind of email address", async () => {
   expect(await facts(fake)).toEqual(await facts(real));
 });
 
+test("outcomes of decisions", async () => {
+  const outcomes = (client: Inkling) =>
+    Promise.all(
+      ["asm_0000000000000000", "asm_1111111111111111", "nonsense"].map((id) =>
+        client.outcome(id, "abuse").then(
+          () => "labelled",
+          (error) => error.code,
+        ),
+      ),
+    );
+  expect(await outcomes(real)).toEqual(["labelled", "DECISION_NOT_FOUND", "DECISION_NOT_FOUND"]);
+  expect(await outcomes(fake)).toEqual(await outcomes(real));
+});
+
 test("what the server refuses as a whole", async () => {
   const options: BatchOptions = { checks: ["mx"] };
   const code = (client: Inkling) =>

@@ -8,6 +8,7 @@ import type { AssessmentAnswer } from "@inkling/contract";
 import { decisionJson } from "../packages/server/src/decisions/record.ts";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
+import { fetch } from "./checked-fetch.ts";
 import { childrenOf } from "./main-process.ts";
 import { Postgres } from "./postgres.ts";
 import { SMALL_NETWORK, smallRelease, temporaryFolder } from "./release.ts";

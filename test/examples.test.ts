@@ -17,6 +17,7 @@ const ROOT = resolve(import.meta.dir, "..");
 const FOLDER = join(ROOT, "examples");
 const EXAMPLES: Readonly<Record<string, () => void>> = {
   "express-sign-up": expressSignUp,
+  "protected-sign-up": protectedSignUp,
   fastify: fastifyCheckout,
   "sign-up-form": signUpForm,
   "nightly-enrich": nightlyEnrich,
@@ -150,6 +151,68 @@ function expressSignUp(): void {
     const { value } = await stderr.getReader().read();
     expect(new TextDecoder().decode(value)).toContain(`Inkling is unavailable: ${code}\n`);
     expect(readmeOf(name)).toContain("`Inkling is unavailable: CONNECTION_FAILED`");
+  });
+}
+
+function protectedSignUp(): void {
+  const name = "protected-sign-up";
+  const signUp = async (origin: string, email: string | undefined, from: string) => {
+    const response = await fetch(`${origin}/sign-up`, {
+      method: "POST",
+      headers: { "X-Forwarded-For": from },
+      body: new URLSearchParams(email === undefined ? {} : { email }),
+    });
+    return [response.status, ((await response.json()) as { account?: string }).account];
+  };
+  let sandbox: string;
+  let live: string;
+  beforeAll(async () => {
+    [sandbox, live] = (await Promise.all(
+      [{}, { KEY: inkling.keys.live }].map(async (over) => (await startExample(name, over)).origin),
+    )) as [string, string];
+  });
+
+  test("prints what its README shows", () => runReadme(name, sandbox));
+  test("has a form", async () => expect(await (await fetch(sandbox)).text()).toContain('name="email"'));
+
+  const rows: [
+    what: string,
+    email: string | undefined,
+    from: string,
+    status: number,
+    account: string | undefined,
+  ][] = [
+    ["an abuser", "jane@example.com", "192.0.2.4", 201, "to be confirmed"],
+    [
+      "an abuser that sends another address",
+      "jane@example.com",
+      "192.0.2.1, 192.0.2.4",
+      201,
+      "to be confirmed",
+    ],
+    ["all flags", "jane@example.com", "192.0.2.7", 403, undefined],
+    ["no valid address", "jane", "192.0.2.1", 403, undefined],
+    ["no email address", undefined, "192.0.2.1", 400, undefined],
+    ["a server error", "jane@example.com", "203.0.113.16", 201, "to be confirmed"],
+    ["a rate that is used up", "jane@example.com", "203.0.113.14", 503, undefined],
+  ];
+  test.each(rows)("%s", async (_, email, from, status, account) => {
+    expect(await signUp(sandbox, email, from)).toEqual([status, account]);
+  });
+
+  test("with the data of a release", async () => {
+    expect(await signUp(live, `jane@${smallDomain(1)}`, "8.8.8.8")).toEqual([403, undefined]);
+    expect((await signUp(live, "jane@gmail.com", "8.8.8.8"))[0]).toBe(201);
+  });
+
+  test("no server: accounts are to be confirmed, and the log says so once", async () => {
+    const { origin, stderr } = await startExample(name, { SERVER: NOWHERE });
+    for (let i = 0; i < 2; i++)
+      expect(await signUp(origin, "jane@example.com", "192.0.2.1")).toEqual([201, "to be confirmed"]);
+    const { value } = await stderr.getReader().read();
+    const lines = new TextDecoder().decode(value).match(/without a decision: CONNECTION_FAILED/g);
+    expect(lines).toHaveLength(1);
+    expect(readmeOf(name)).toContain("protect() let a visitor in without a decision: CONNECTION_FAILED");
   });
 }
 

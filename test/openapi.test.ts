@@ -270,6 +270,7 @@ describe("the admin API's document", () => {
 test("every test that sends HTTP requests checks responses against the document", () => {
   const others = [
     "packages/client/src/middleware/frameworks.test.ts", // asks servers of other frameworks
+    "packages/client/src/middleware/protect.test.ts",
     "test/attack/attack.test.ts", // judges responses itself, of requests that no document has
     "test/channel.test.ts", // asks stores of channels
   ];

@@ -1,4 +1,5 @@
-// truth.ts: `npm run bench -- truth`: how right the answers are, by samples; writes bench/TRUTH.md and a table of docs/accuracy.md.
+// truth.ts: `npm run bench -- truth`: how right the answers are, by samples; writes bench/TRUTH.md, and tables of
+// docs/accuracy.md and docs/decisions.md.
 //
 // in   a release from the mirror where there is one, one from the npm packages, samples (samples.ts)
 // out  both files; a measure whose sample is not on this machine is named with what is missing
@@ -8,6 +9,7 @@ import { join } from "node:path";
 import { ROOT, sourcesLine } from "../lib/data.ts";
 import { BENCH } from "../lib/peers.ts";
 import { builds } from "./builds.ts";
+import { measureDecisions } from "./decisions.ts";
 import { measureDisposable } from "./domains.ts";
 import { measureKinds } from "./kinds.ts";
 import { measureMachines } from "./machines.ts";
@@ -35,29 +37,32 @@ export async function writeTruth(commit: string): Promise<string> {
     ...each(measureMachines),
     ...each(measurePlaces),
   ]);
+  const decisions = table(each(measureDecisions));
   const about = made.map(({ mode, release }) => `${mode}: ${sourcesLine(release.manifest)}`).join("; ");
   const measured = `Measured at ${commit} on ${new Date().toISOString().slice(0, 10)}. ${about}\n`;
   const parts = [
     HEAD,
     measured,
     `## Measures\n\n${main}`,
+    `## Decisions of the default weights\n\n${decisions}`,
     `## Whose network\n\n${table(each(measureNetworks))}`,
     `## Disposable domains\n\n${table(disposable.more)}`,
     `## Samples\n\nThose that no feed is. The others are the feeds of the same name, in a mirror.\n\n${sampleTable()}`,
   ];
   const file = join(BENCH, "TRUTH.md");
   writeFileSync(file, parts.join("\n"));
-  writeIntoDocs(`${measured}\n${main}`);
+  writeIntoDocs("docs/accuracy.md", `${measured}\n${main}`);
+  writeIntoDocs("docs/decisions.md", `${measured}\n${decisions}`);
   return file;
 }
 
-const DOCS = join(ROOT, "docs/accuracy.md");
 const BEGIN = "<!-- measured: npm run bench -- truth -->";
 const END = "<!-- end of what is measured -->";
 
-function writeIntoDocs(text: string): void {
-  const page = readFileSync(DOCS, "utf8");
+function writeIntoDocs(path: string, text: string): void {
+  const file = join(ROOT, path);
+  const page = readFileSync(file, "utf8");
   const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)];
-  if (begin < 0 || end < begin) throw new Error(`${DOCS} lacks the lines ${BEGIN} and ${END}`);
-  writeFileSync(DOCS, `${page.slice(0, begin + BEGIN.length)}\n\n${text}\n${page.slice(end)}`);
+  if (begin < 0 || end < begin) throw new Error(`${path} lacks the lines ${BEGIN} and ${END}`);
+  writeFileSync(file, `${page.slice(0, begin + BEGIN.length)}\n\n${text}\n${page.slice(end)}`);
 }

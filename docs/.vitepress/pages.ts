@@ -40,6 +40,15 @@ export const MENU: readonly Section[] = [
     ],
   },
   {
+    text: "Decisions",
+    pages: [
+      ["Sign-up protection", "/sign-up-protection", "docs/sign-up-protection.md"],
+      ["Decisions and rules", "/decisions", "docs/decisions.md"],
+      ["Stored decisions", "/stored-decisions", "docs/stored-decisions.md"],
+      ["Auth hooks", "/auth-hooks", "docs/auth-hooks.md"],
+    ],
+  },
+  {
     text: "Files",
     pages: [
       ["Enrich", "/enrich", "docs/enrich.md"],
@@ -65,8 +74,6 @@ export const MENU: readonly Section[] = [
     pages: [
       ["Feeds", "/feeds", "docs/feeds.md"],
       ["Your own feeds", "/own-feeds", "docs/own-feeds.md"],
-      ["Decisions and rules", "/decisions", "docs/decisions.md"],
-      ["Stored decisions", "/stored-decisions", "docs/stored-decisions.md"],
       ["Policy", "/policy", "docs/policy.md"],
       ["Accuracy", "/accuracy", "docs/accuracy.md"],
       ["Segment format", "/segment-format", "docs/segment-format.md"],
@@ -85,7 +92,7 @@ export const MENU: readonly Section[] = [
 ];
 
 /** Pages that others link to, and that need no line in the menu. */
-const UNLISTED = ["express-sign-up", "fastify", "nightly-enrich", "sign-up-form"].map(
+const UNLISTED = ["express-sign-up", "fastify", "nightly-enrich", "protected-sign-up", "sign-up-form"].map(
   (name) => [`examples/${name}/README.md`, `/examples/${name}`] as const,
 );
 

@@ -8,6 +8,7 @@ import {
   ASSESSMENT_INPUT,
   CLIENT_PROBLEMS,
   DATA_OF,
+  OUTCOMES,
   PROBLEM_CODES,
   PROBLEMS,
 } from "@inkling/contract";
@@ -194,6 +195,7 @@ function moduleText(): string {
     ...Object.entries(DATA_OF).map(([lookup, names]) => `    "${lookup}": (${quoted(names)},),`),
     "}",
     `ACTIONS: Tuple[str, ...] = (${quoted(ACTIONS)})`,
+    `OUTCOMES: Tuple[str, ...] = (${quoted(OUTCOMES)})`,
     "# What a visitor is described by.",
     `VISITOR_MEMBERS: Tuple[str, ...] = (${quoted(Object.keys(ASSESSMENT_INPUT.members))})`,
     "# Of any answer.",

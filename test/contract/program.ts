@@ -14,6 +14,9 @@ export interface Program {
   stop(): Promise<unknown>;
 }
 
+/** Of the hook of Supabase; nothing that is recorded was signed with it. */
+export const HOOK_SECRET = "A".repeat(44);
+
 /** @param executable one that was compiled from the command line; of the data in `dataDir` it builds nothing anew */
 export function startProgram(
   executable: string,
@@ -45,6 +48,7 @@ export function startProgram(
       INKLING_DNS_SERVERS: "127.0.0.1:9",
       INKLING_OFFLINE: "1",
       INKLING_WORKERS: "2",
+      INKLING_SUPABASE_HOOK_SECRET: HOOK_SECRET,
       INKLING_LOG_LEVEL: "error",
     },
     stdio: ["ignore", "ignore", "inherit"],

@@ -437,5 +437,21 @@ export function contractRequests(
     ...generated(data.networks, data.domains),
     ...otherInterfaces(),
     ...assessments(),
+    ...hooks(),
   ];
+}
+
+/** What nobody has signed. Signed hooks have a test of their own. */
+function hooks(): Request[] {
+  const path = "/v1/hooks/supabase";
+  const body = JSON.stringify({ metadata: { name: "before-user-created" }, user: {} });
+  const signed = (timestamp: string) => ({
+    headers: [
+      "webhook-id: msg_1",
+      `webhook-timestamp: ${timestamp}`,
+      "webhook-signature: v1,bm90IG91cnM=",
+      "Content-Type: application/json",
+    ],
+  });
+  return [post(path, body), post(path, body, signed("1")), post(path, body, signed("1785672000")), get(path)];
 }

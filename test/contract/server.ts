@@ -24,7 +24,7 @@ import { stopClocks } from "../fast-clock.ts";
 import { testServerOptions } from "../server-options.ts";
 import { until } from "../until.ts";
 import { contractFeeds } from "./feeds.ts";
-import { type Program, startProgram } from "./program.ts";
+import { HOOK_SECRET, type Program, startProgram } from "./program.ts";
 
 export const SERVERS = ["full", "serve", "up", "empty"] as const;
 export type ServerName = (typeof SERVERS)[number];
@@ -148,6 +148,7 @@ async function main(folder: string, executable?: string): Promise<Started> {
         burst: 2000,
         trustedProxies,
         dnsServers: [],
+        supabaseHookSecret: [HOOK_SECRET],
         writeLog: (lines) => void (lines.includes("request-failed") && process.stderr.write(lines)),
       });
     } else {

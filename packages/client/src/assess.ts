@@ -3,7 +3,14 @@
 // src  docs/decisions.md of the server
 
 import type { Answer } from "./answers.ts";
-import type { Action, Assessment, AssessmentInput, WithFacts } from "./generated.ts";
+import {
+  type Action,
+  type Assessment,
+  type AssessmentInput,
+  type AssessmentOutcome,
+  OUTCOMES,
+  type WithFacts,
+} from "./generated.ts";
 import { wrong } from "./options.ts";
 import type { ApiRequest } from "./transport.ts";
 
@@ -33,10 +40,6 @@ export interface WithLookups {
 export type AssessmentResult<O extends AssessOptions = Record<never, never>> = Assessment &
   (O extends { readonly evidence: true } ? WithLookups : unknown) &
   (O extends { readonly facts: true } ? WithFacts : unknown);
-
-/** What became of a visitor. */
-export const OUTCOMES = ["legitimate", "abuse"] as const;
-export type AssessmentOutcome = (typeof OUTCOMES)[number];
 
 const PATH = "/v1/assess";
 const JSON_TYPE = "application/json";
@@ -80,7 +83,7 @@ export function assessRequest(input: AssessmentInput, options: AssessOptions): A
 /** @throws TypeError */
 export function outcomeRequest(id: string, outcome: AssessmentOutcome): ApiRequest {
   if (typeof id !== "string" || id === "") throw wrong("the id", "must be the `id` of an assessment");
-  if (!OUTCOMES.includes(outcome)) throw wrong("the outcome", 'must be "legitimate" or "abuse"');
+  if (!OUTCOMES.includes(outcome)) throw wrong("the outcome", `must be one of ${OUTCOMES.join(", ")}`);
   return {
     path: `${PATH}/${encodeURIComponent(id)}/outcome`,
     body: JSON.stringify({ outcome }),

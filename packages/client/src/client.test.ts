@@ -172,7 +172,7 @@ describe("a decision", () => {
     await assert.rejects(client.assess(visitor, { evidences: true } as object), /evidences is no option/);
     await assert.rejects(client.assess(visitor, { facts: "yes" } as object), /facts must be/);
     await assert.rejects(client.assess("203.0.113.9" as never), /must be an object/);
-    await assert.rejects(client.outcome("asm_0", "fraud" as "abuse"), /"legitimate" or "abuse"/);
+    await assert.rejects(client.outcome("asm_0", "fraud" as "abuse"), /must be one of legitimate, abuse/);
     assert.equal(server.requests.length, 0);
   });
 

@@ -7,7 +7,6 @@
 
 import { type Answer, type Extras, isAnswer, type Lookup } from "./answers.ts";
 import {
-  type AssessmentOutcome,
   type AssessmentResult,
   type AssessOptions,
   assessRequest,
@@ -19,7 +18,7 @@ import { BREAK_AFTER } from "./breaker.ts";
 import { AnswerCache } from "./cache.ts";
 import { type DataName, isComplete, readDataState, requireData, withData } from "./data-state.ts";
 import { InklingError, isProblem, problemError } from "./errors.ts";
-import { type AssessmentInput, DATA_OF } from "./generated.ts";
+import { type AssessmentInput, type AssessmentOutcome, DATA_OF } from "./generated.ts";
 import type { BatchOptions, EmailOptions, LookupOptions, LookupResult, Lookups } from "./lookups.ts";
 import {
   checkExtras,

@@ -19,6 +19,7 @@ export const SERVER_HINTS = {
   SCOPE_REQUIRED: "make a key with this scope: `inkling keys create --scopes geolocate,reputation,email`",
   SOURCE_NOT_ALLOWED: "the key is bound to networks: `inkling keys list` on the server shows them",
   CALLER_UNKNOWN: "the key is bound to networks, and the proxy in front of the server sends no X-Forwarded-For: configure it to",
+  SIGNATURE_INVALID: "/v1/hooks/supabase is called by Supabase, not by this client",
   VISITOR_DENIED: "`deny` of /v1/forward-auth names a flag of this visitor",
   PATH_NOT_FOUND: "is `url` the address of the server, without a path of the API?",
   DECISION_NOT_FOUND: "set INKLING_DECISIONS=1 on the server, and send outcomes before INKLING_DECISIONS_DAYS have passed",

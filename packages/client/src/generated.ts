@@ -194,7 +194,7 @@ export interface AssessmentInput {
   readonly email?: string;
   /** The `User-Agent` of the visitor's request. */
   readonly user_agent?: string;
-  /** Your name for the visitor or the attempt, at most 128 characters; stored with a decision. */
+  /** Your name for the visitor or the attempt, at most 128 characters without control characters; stored with a decision. */
   readonly ref?: string;
   /** Where you expect the visitor, as ISO 3166-1 alpha-2: the country of the card or the account. */
   readonly expected_country?: string;
@@ -246,6 +246,10 @@ export interface WithFacts {
   /** Only with `include=facts`: what rules read, by name; unknown facts are left out. */
   readonly facts: FactValues;
 }
+
+/** What became of a visitor. */
+export const OUTCOMES = ["legitimate", "abuse"] as const;
+export type AssessmentOutcome = (typeof OUTCOMES)[number];
 
 /** Every member that an answer can have. */
 export const MEMBERS = ["city", "continent", "country", "location", "postal", "registered_country", "subdivisions", "ip", "prefix", "network", "evidence", "evidence_truncated", "is_abuser", "is_proxy", "is_tor_exit", "valid", "disposable", "providers", "checks", "id", "action", "review", "score", "reasons", "rule", "shadow", "degraded", "ruleset", "data_version", "facts", "email"] as const;

@@ -248,7 +248,8 @@ export const ASSESSMENT_INPUT = {
     ref: {
       type: "text",
       optional: true,
-      description: "Your name for the visitor or the attempt, at most 128 characters; stored with a decision",
+      description:
+        "Your name for the visitor or the attempt, at most 128 characters without control characters; stored with a decision",
     },
     expected_country: {
       type: "text",

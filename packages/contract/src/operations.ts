@@ -275,6 +275,54 @@ const ROWS = {
     problemHeaders: [...KEYED_HEADERS, ...FOUND_HEADERS.map((name) => `${name}?`), "Inkling-Data-State?"],
     docs: "any method: 200 or 403, for [reverse proxies](proxies.md)",
   },
+  supabase_hook: {
+    method: "POST",
+    path: "/v1/hooks/supabase",
+    access: "open", // the signature admits the request
+    looksUp: "single",
+    tag: "Other interfaces",
+    summary: "May Supabase create this user?",
+    description:
+      'The auth hook "Before User Created" of Supabase, signed by Standard Webhooks with the secret of the setting `supabase_hook_secret`. The user\'s address and email address are assessed as the event `sign_up`. A user who is denied gets an `error`, with status 200 as Supabase requires; one who is challenged is created.',
+    body: json({
+      type: "object",
+      properties: {
+        metadata: {
+          type: "object",
+          properties: { name: { const: "before-user-created" }, ip_address: TEXT },
+          required: ["name"],
+        },
+        user: { type: "object", properties: { id: TEXT, email: TEXT } },
+      },
+      required: ["metadata", "user"],
+    }),
+    answers: {
+      200: {
+        description: "The decision: `{}` creates the user",
+        headers: [...COMMON_HEADERS, "Inkling-Action?", "Inkling-Assessment?"],
+        content: json({
+          type: "object",
+          properties: {
+            error: {
+              type: "object",
+              properties: { message: TEXT, http_code: { const: 403 } },
+              required: ["message", "http_code"],
+            },
+          },
+        }),
+      },
+    },
+    problems: [
+      "HOST_INVALID",
+      "BODY_INVALID",
+      "SIGNATURE_INVALID",
+      "PATH_NOT_FOUND",
+      "CONTENT_TOO_LARGE",
+      "INTERNAL",
+      "DATA_NOT_LOADED",
+    ],
+    docs: "[auth hook of Supabase](auth-hooks.md#supabase): `{}`, or an error for a user who is denied; signed instead of a key",
+  },
   status: {
     ...OPEN,
     path: "/v1/status",

@@ -132,6 +132,13 @@ export const PROBLEMS = {
       "This key only works from the networks that it is bound to, and the trusted proxy that sent this request does not name the caller. Have the proxy send `X-Forwarded-For`, or remove it from INKLING_TRUSTED_PROXIES.",
     hint: "the key is bound to networks, and the proxy in front of the server sends no X-Forwarded-For: configure it to",
   },
+  SIGNATURE_INVALID: {
+    status: 401,
+    title: "The signature does not match",
+    detail:
+      "No secret of this server signed this body. `webhook-id`, `webhook-timestamp` and `webhook-signature` follow Standard Webhooks; compare INKLING_SUPABASE_HOOK_SECRET with the secret that Supabase shows.",
+    hint: "/v1/hooks/supabase is called by Supabase, not by this client",
+  },
   VISITOR_DENIED: {
     status: 403,
     title: "Visitor denied",

@@ -25,6 +25,8 @@ export interface SettingValues {
   readonly "api key": string;
   readonly "account id": string;
   readonly "publisher key": string;
+  /** Standard Webhooks, in base64 without `v1,` and `whsec_`. */
+  readonly "webhook secrets": readonly string[];
   /** In canonical form: "10.0.0.0/8", "192.0.2.1/32". */
   readonly networks: readonly string[];
   readonly domains: readonly string[];
@@ -219,6 +221,15 @@ export const SETTINGS = {
     secret: true,
     reloadable: true,
     readBy: ["builder"],
+  },
+  supabaseHookSecret: {
+    type: "webhook secrets",
+    default: [],
+    help: "secret of the hook /v1/hooks/supabase, as Supabase shows it: v1,whsec_…; two separated by | during a rotation",
+    docs: "Secret of [`/v1/hooks/supabase`](auth-hooks.md#supabase), as Supabase shows it: `v1,whsec_…`; two separated by `|` during a rotation. Without it the path is 404.",
+    secret: true,
+    reloadable: true,
+    readBy: ["worker"],
   },
   rate: {
     type: { min: 0, max: 1_000_000_000 },

@@ -32,7 +32,7 @@ from ._batch import Batch, BatchResult, read_answer, require_data
 from ._cache import Cache
 from ._data import DataState
 from ._errors import InklingError, Unavailable, is_problem, problem_error
-from ._generated import ACTIONS, DATA_OF, Assessment, EmailVerdict, Geolocation, Reputation
+from ._generated import ACTIONS, DATA_OF, OUTCOMES, Assessment, EmailVerdict, Geolocation, Reputation
 from ._transport import Request, Transport, parse_json, unreadable
 
 _U = TypeVar("_U")
@@ -241,8 +241,8 @@ class Inkling(Generic[_U]):
 
         Raises InklingError whatever `on_unavailable` is.
         """
-        if outcome not in ("legitimate", "abuse"):
-            raise _wrong("outcome", 'must be "legitimate" or "abuse"')
+        if outcome not in OUTCOMES:
+            raise _wrong("outcome", "must be one of %s" % ", ".join(OUTCOMES))
         path = "%s/%s/outcome" % (_ASSESS, quote(_text("id", id), safe="", errors="replace"))
         request = Request(path, json.dumps({"outcome": outcome}).encode())
         self._transport.send(request, self._limit(timeout), self._retries, lambda response: response.read())

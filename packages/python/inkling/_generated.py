@@ -19,7 +19,7 @@ def _flag(value: Any) -> bool:
     return value
 
 
-SERVER_CODES: Tuple[str, ...] = ("PATH_INVALID", "PARAMETER_INVALID", "IP_ADDRESS_INVALID", "IP_ADDRESS_RESERVED", "HOST_INVALID", "BODY_INVALID", "IDEMPOTENCY_KEY_INVALID", "BATCH_INVALID", "VALUE_INVALID", "KEY_MISSING", "KEY_INVALID", "KEY_EXPIRED", "SCOPE_REQUIRED", "SOURCE_NOT_ALLOWED", "CALLER_UNKNOWN", "VISITOR_DENIED", "PATH_NOT_FOUND", "DECISION_NOT_FOUND", "IP_ADDRESS_NOT_FOUND", "METHOD_NOT_ALLOWED", "CONTENT_TOO_LARGE", "CONTENT_TYPE_INVALID", "SANDBOX_VALUE_REQUIRED", "RATE_LIMITED", "TOO_MANY_STREAMS", "QUOTA_EXCEEDED", "INTERNAL", "DATA_NOT_LOADED", "DECISIONS_UNREACHABLE", "KEYS_NOT_LOADED")
+SERVER_CODES: Tuple[str, ...] = ("PATH_INVALID", "PARAMETER_INVALID", "IP_ADDRESS_INVALID", "IP_ADDRESS_RESERVED", "HOST_INVALID", "BODY_INVALID", "IDEMPOTENCY_KEY_INVALID", "BATCH_INVALID", "VALUE_INVALID", "KEY_MISSING", "KEY_INVALID", "KEY_EXPIRED", "SCOPE_REQUIRED", "SOURCE_NOT_ALLOWED", "CALLER_UNKNOWN", "SIGNATURE_INVALID", "VISITOR_DENIED", "PATH_NOT_FOUND", "DECISION_NOT_FOUND", "IP_ADDRESS_NOT_FOUND", "METHOD_NOT_ALLOWED", "CONTENT_TOO_LARGE", "CONTENT_TYPE_INVALID", "SANDBOX_VALUE_REQUIRED", "RATE_LIMITED", "TOO_MANY_STREAMS", "QUOTA_EXCEEDED", "INTERNAL", "DATA_NOT_LOADED", "DECISIONS_UNREACHABLE", "KEYS_NOT_LOADED")
 CLIENT_CODES: Tuple[str, ...] = ("CONNECTION_FAILED", "TIMED_OUT", "ANSWER_UNREADABLE", "DATA_INCOMPLETE")
 HINTS: Dict[str, str] = {
     "PATH_INVALID": "send the value as it is: this client escapes it",
@@ -37,6 +37,7 @@ HINTS: Dict[str, str] = {
     "SCOPE_REQUIRED": "make a key with this scope: `inkling keys create --scopes geolocate,reputation,email`",
     "SOURCE_NOT_ALLOWED": "the key is bound to networks: `inkling keys list` on the server shows them",
     "CALLER_UNKNOWN": "the key is bound to networks, and the proxy in front of the server sends no X-Forwarded-For: configure it to",
+    "SIGNATURE_INVALID": "/v1/hooks/supabase is called by Supabase, not by this client",
     "VISITOR_DENIED": "`deny` of /v1/forward-auth names a flag of this visitor",
     "PATH_NOT_FOUND": "is `url` the address of the server, without a path of the API?",
     "DECISION_NOT_FOUND": "set INKLING_DECISIONS=1 on the server, and send outcomes before INKLING_DECISIONS_DAYS have passed",
@@ -64,6 +65,7 @@ DATA_OF: Dict[str, Tuple[str, ...]] = {
     "email": ("disposable",),
 }
 ACTIONS: Tuple[str, ...] = ("allow", "challenge", "deny")
+OUTCOMES: Tuple[str, ...] = ("legitimate", "abuse")
 # What a visitor is described by.
 VISITOR_MEMBERS: Tuple[str, ...] = ("event", "ip", "email", "user_agent", "ref", "expected_country", "previous", "facts")
 # Of any answer.

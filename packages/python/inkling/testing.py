@@ -66,7 +66,9 @@ class SandboxServer:
         if self._failure is not None:
             raise _error(self._failure)
         if path.startswith(_ASSESS + "/"):
-            return read(_Response(b"{}"))
+            if path.split("/")[3] != _PLAIN["id"]:
+                raise _error("DECISION_NOT_FOUND")
+            return read(_Response(request.body or b"{}"))
         if path != _ASSESS:
             raise _error("PATH_NOT_FOUND")
         return read(_Response(json.dumps(self._decide(json.loads(request.body or b"{}"))).encode()))

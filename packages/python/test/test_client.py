@@ -604,6 +604,7 @@ class Decisions(Case):
         fake.server.answer("jane@acme.com", action="deny")
         self.assertEqual(fake.assess("sign_up", email="Jane@Acme.com").action, "deny")
         fake.outcome(found.id, "legitimate")
+        self.fails("DECISION_NOT_FOUND", fake.outcome, "asm_1111111111111111", "abuse")
 
     def test_the_fake_fails_on_demand(self):
         fake = FakeInkling(on_unavailable="allow")

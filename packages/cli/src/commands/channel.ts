@@ -380,7 +380,7 @@ function named(settings: Settings, name: string | undefined): Settings {
 const done = (statement: Statement) => ({ json: statement, text: statementText(statement) });
 
 function statementText(statement: Statement): string {
-  const { channel, version, release, percent, previous, kept, published_at, expires_at } = statement;
+  const { channel, version, release, percent, previous, kept, published_at, expires_at, ruleset } = statement;
   const age = formatAge(Date.now() - Date.parse(published_at));
   const others = percent < 100 && previous !== undefined ? `; the others have ${previous.name}` : "";
   const left = [...rolledBack(statement)];
@@ -388,6 +388,7 @@ function statementText(statement: Statement): string {
     `Channel ${channel}, version ${version}, published ${published_at} (age: ${age}): ${release.name} for ${percent} % of the servers${others}`,
     `  kept for a rollback: ${kept.map(({ name }) => name).join(", ")}`,
     ...(left.length === 0 ? [] : [`  went back from: ${left.join(", ")}`]),
+    ...(ruleset === undefined ? [] : [`  ruleset ${ruleset.number}, for @inkling/local`]),
     `  valid until ${expires_at}`,
   ].join("\n");
 }

@@ -92,6 +92,16 @@ const publisherKey = z
   .string("must be text")
   .regex(/^[!-~]{8,200}$/, "must be as the publisher gave it to you, 8 characters at least, without spaces");
 
+/** As Supabase shows it, `v1,whsec_<base64>`, or several separated by "|". What is wrong is not shown. */
+const webhookSecrets = z
+  .union([z.string(), z.array(z.string())], "must be text")
+  .transform((value) => (typeof value === "string" ? value.split("|") : value))
+  .transform((texts) => texts.map((one) => one.trim().replace(/^(?:v1,)?whsec_/, "")).filter(Boolean))
+  .refine(
+    (secrets) => secrets.every((secret) => /^[A-Za-z0-9+/]{32,}={0,2}$/.test(secret)),
+    "must be v1,whsec_ and a secret of at least 24 bytes in base64; two are separated by |",
+  );
+
 /** As an HTTP header may have them (RFC 9110 5.5), without characters that are not ASCII. */
 const secrets = z.record(
   z.string().regex(/^[a-z0-9_]{1,60}$/, "must have names of lower-case letters, digits and _"),
@@ -153,6 +163,7 @@ const TYPES: { readonly [Name in keyof SettingValues]: TypeOf<SettingValues[Name
   "api key": { schema: apiKey, placeholder: "key" },
   "account id": { schema: accountId, placeholder: "number" },
   "publisher key": { schema: publisherKey, placeholder: "key" },
+  "webhook secrets": { schema: webhookSecrets, placeholder: "secret" },
   networks: { schema: networks, placeholder: "networks" },
   domains: { schema: domains, placeholder: "domains" },
   "dns servers": { schema: dnsServers, placeholder: "addresses" },

@@ -182,6 +182,12 @@ describe("values that are taken", () => {
     expect(byFile.settings.trustedProxies).toEqual(want);
   });
 
+  test("two secrets of a hook, as Supabase shows them", () => {
+    const [one, two] = ["A".repeat(43), "B".repeat(43)].map((text) => `${text}=`);
+    const { settings } = load({ env: { INKLING_SUPABASE_HOOK_SECRET: `v1,whsec_${one}|v1,whsec_${two}` } });
+    expect(settings.supabaseHookSecret).toEqual([one!, two!]);
+  });
+
   test("DNS servers, by variable and by file", () => {
     const want = ["192.0.2.53", "192.0.2.54:5353", "[2001:db8::53]:5353"];
     const byVariable = load({
@@ -294,6 +300,11 @@ describe("values that are refused", () => {
       /^INKLING_IPINFO_TOKEN must be as the publisher gave it to you, .* without spaces$/,
     ],
     [
+      "a secret of a hook that is short, which is not shown",
+      { env: { INKLING_SUPABASE_HOOK_SECRET: "v1,whsec_c2VjcmV0" } },
+      /^INKLING_SUPABASE_HOOK_SECRET must be v1,whsec_ and a secret of at least 24 bytes in base64; .*\|$/,
+    ],
+    [
       "a mirror elsewhere",
       { env: { INKLING_MIRROR: "ftp://h/" } },
       /^INKLING_MIRROR must be a folder, or start/,
@@ -370,17 +381,20 @@ test("an unknown variable is pointed out, with the nearest name; it may belong t
   ]);
 });
 
-test("every flag but --offline takes a value", () => {
+test("every flag but --offline and --decisions takes a value", () => {
   const flags = SETTING_NAMES.filter((name) => !settingRow(name).secret);
   expect(flags.filter((name) => typeOf(settingRow(name).type).placeholder === undefined)).toEqual([
     "offline",
+    "decisions",
   ]);
 });
 
-test("a worker receives no secret", () => {
+test("a worker receives no secret but that of the hook, whose signatures it checks", () => {
   const received = Object.keys(settingsOf(load({}).settings, "worker"));
   expect(received).toContain("trustedProxies");
-  expect(SETTING_NAMES.filter((name) => settingRow(name).secret && received.includes(name))).toEqual([]);
+  expect(SETTING_NAMES.filter((name) => settingRow(name).secret && received.includes(name))).toEqual([
+    "supabaseHookSecret",
+  ]);
 });
 
 test("secrets are masked", () => {
@@ -390,6 +404,7 @@ test("secrets are masked", () => {
     INKLING_MAXMIND_ACCOUNT_ID: "123456",
     INKLING_MAXMIND_LICENSE_KEY: "abcdef_secret",
     INKLING_IP2LOCATION_TOKEN: "token-secret",
+    INKLING_SUPABASE_HOOK_SECRET: `v1,whsec_${"secret00".repeat(4)}`,
   };
   const { settings } = load({ env });
   const masked = SETTING_NAMES.filter((name) => settingRow(name).secret).map((name) => shown(name, settings));

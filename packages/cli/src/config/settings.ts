@@ -302,7 +302,7 @@ export function shown(name: SettingName, settings: Settings): unknown {
   if (type === "api key") return `${String(value).slice(0, "ink_live_".length)}***`;
   if (MASKED.includes(type)) return maskUrl(String(value));
   if (settingRow(name).named) return Object.keys(value as object).map((key) => `${key}=***`);
-  if (secret) return "***";
+  if (secret && !(Array.isArray(value) && value.length === 0)) return "***";
   if (type === "feeds") return (value as readonly OwnFeed[]).map(shownFeed);
   return value;
 }

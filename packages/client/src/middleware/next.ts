@@ -4,24 +4,12 @@
 //      number, because there is nothing to compare networks with), or from a header of the platform. With `next start`
 //      alone it is not known: X-Forwarded-For is whatever the visitor sends.
 
-import { wrong } from "../options.ts";
+import { type HasAddress, headerFacts, requireProxies, type WithHeaders } from "./headers.ts";
 import { type Admitted, type Assessor, guard, isJsonType, type ProtectOptions } from "./protect.ts";
-import {
-  type AddressOptions,
-  type Visitor,
-  type VisitorLookups,
-  type VisitorOptions,
-  visitors,
-} from "./visitor.ts";
+import { type Visitor, type VisitorLookups, type VisitorOptions, visitors } from "./visitor.ts";
 
-/** A Request, a NextRequest, or `{ headers: await headers() }`. */
-export interface WithHeaders {
-  readonly headers: { get(name: string): string | null };
-}
+export type { WithHeaders } from "./headers.ts";
 
-type HasAddress<R> =
-  | { readonly trustProxy: number }
-  | { readonly address: (request: R) => string | undefined };
 export type NextOptions<R extends WithHeaders> = Omit<VisitorOptions<R>, "trustProxy"> & HasAddress<R>;
 export type NextProtectOptions<R extends WithHeaders> = Omit<ProtectOptions<R>, "trustProxy"> & HasAddress<R>;
 
@@ -35,22 +23,8 @@ export function visitor<R extends WithHeaders>(
   options: NextOptions<R>,
 ): (request: R) => Visitor {
   requireProxies(options);
-  return visitors(client, options, factsOf);
+  return visitors(client, options, headerFacts);
 }
-
-/** @throws TypeError */
-function requireProxies<R>({ address, trustProxy }: AddressOptions<R>): void {
-  if (address === undefined && !(typeof trustProxy === "number" && trustProxy > 0))
-    throw wrong(
-      "trustProxy",
-      "must be the number of proxies in front of Next.js, at least 1; or set `address`",
-    );
-}
-
-const factsOf = ({ headers }: WithHeaders) => ({
-  peer: undefined,
-  forwardedFor: headers.get("x-forwarded-for"),
-});
 
 /**
  * Gives a handler its request with `request.visitor`:
@@ -86,7 +60,7 @@ export function protect<R extends WithBody = Request, Rest extends unknown[] = [
   handler: (request: R & { readonly assessment: Admitted }, ...rest: Rest) => Response | Promise<Response>,
 ): (request: R, ...rest: Rest) => Promise<Response> {
   requireProxies(options);
-  const ask = guard<R>(client, options, factsOf);
+  const ask = guard<R>(client, options, headerFacts);
   return async (request, ...rest) => {
     const found = await ask(request, request.headers.get("user-agent"), await bodyOf(request));
     if ("refusal" in found) return Response.json(found.refusal.body, { status: found.refusal.status });

@@ -33,7 +33,7 @@ const isOfAnswer = ({ members }: Entry) => !members?.some((name) => name.startsW
 
 const PATH = /^\/v1\/(?:ip|user)-intel\/(geolocate|reputation|email)(?:\/(.*))?$/;
 const ASSESS_PATH = "/v1/assess";
-const OUTCOME_PATH = /^\/v1\/assess\/asm_[0-9A-Za-z]{16}\/outcome$/;
+const OUTCOME_PATH = /^\/v1\/assess\/([^/]+)\/outcome$/;
 const PROBLEMS = new Map(Object.entries(SANDBOX.problems));
 
 /** What a test can set an answer for. */
@@ -86,10 +86,10 @@ export class SandboxServer {
     const { pathname, searchParams } = new URL(url);
     const [, name, value] = PATH.exec(pathname) ?? [];
     const lookup = (name ?? "reputation") as Lookup;
-    const isOutcome = OUTCOME_PATH.test(pathname);
-    const asked = pathname === ASSESS_PATH || isOutcome ? "assess" : lookup;
+    const [, outcomeOf] = OUTCOME_PATH.exec(pathname) ?? [];
+    const asked = pathname === ASSESS_PATH || outcomeOf !== undefined ? "assess" : lookup;
     if (this.failure !== undefined) return this.failed(asked, this.failure);
-    if (isOutcome) return new Response(null, { status: 204, headers: headersOf("application/json") });
+    if (outcomeOf !== undefined) return this.labelled(outcomeOf, String(body));
     if (asked === "assess") return this.assessed(JSON.parse(String(body)), searchParams.get("include") ?? "");
     if (name === undefined) return this.refused(lookup, "PATH_NOT_FOUND");
     const included = (searchParams.get("include") ?? "").split(",");
@@ -143,6 +143,16 @@ export class SandboxServer {
       ...(included.includes("facts") && { facts: facts ?? {} }),
     };
     return new Response(JSON.stringify(answer), { headers: headersOf("application/json") });
+  }
+
+  /** All decisions have the id of the sandbox, unless a test has set another. */
+  private labelled(id: string, body: string): Response {
+    const isKnown =
+      id === PLAIN_DECISION.id ||
+      [...this.own.values()].some((row) => typeof row !== "string" && row.id === id);
+    if (!isKnown) return this.refused("assess", "DECISION_NOT_FOUND");
+    const { outcome } = JSON.parse(body) as { readonly outcome: string };
+    return new Response(JSON.stringify({ id, outcome }), { headers: headersOf("application/json") });
   }
 
   private find(lookup: Lookup, value: string, wants: Wants): Row {

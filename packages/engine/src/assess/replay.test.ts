@@ -121,6 +121,12 @@ describe("a replay", () => {
 
   test("names facts that its rules read and that were not stored; one of another type is unknown", () => {
     assert.deepEqual(report.unknown_facts, [{ fact: "facts.plan", decisions: 6 }]);
+    const counting = rule("busy", 'count("network", "1h") > 5.0 || size(user_agent) == 0.0', "deny");
+    const { unknown_facts: unknown } = replayed(counting, [past(TOR, "deny")]);
+    assert.deepEqual(
+      unknown.map(({ decisions }) => decisions),
+      [1, 1],
+    );
   });
 
   test("keeps ten examples of each, whatever there is", () => {

@@ -7,7 +7,16 @@
 // src  E. B. Wilson, Probable Inference, JASA 22 (1927): the interval of a share
 // cost about 10 µs for each decision with 20 rules; memory does not grow with their number
 
-import { ACTIONS, type Action, type DegradedData, type Outcome, type ReasonCode } from "@inkling/contract";
+import {
+  ACTIONS,
+  type Action,
+  COUNT_SUBJECTS,
+  COUNT_WINDOWS,
+  countFact,
+  type DegradedData,
+  type Outcome,
+  type ReasonCode,
+} from "@inkling/contract";
 import { type Assessment, assess } from "./assess.ts";
 import { FACT_INDEX, type FactIndex, type Facts, type FactValue, FIRST_DECLARED, isOfType } from "./facts.ts";
 import type { Reason, Rule, Ruleset } from "./ruleset.ts";
@@ -111,6 +120,14 @@ export function shareOf(count: number, of: number): Share | null {
   return { count, of, share, low: Math.max(0, middle - half), high: Math.min(1, middle + half) };
 }
 
+/** Known of a decision only if the ruleset that made it reads them. */
+const STORED_IF_READ: ReadonlySet<FactIndex> = new Set([
+  FACT_INDEX.user_agent,
+  ...COUNT_SUBJECTS.flatMap((subject) =>
+    COUNT_WINDOWS.map((window) => FACT_INDEX[countFact(subject, window)]),
+  ),
+]);
+
 /** The action is what tells what a rule expects: one that allows expects legitimate visitors. */
 const expectedBy = (action: Action): Outcome => (action === "allow" ? "legitimate" : "abuse");
 
@@ -161,7 +178,7 @@ export class Replay {
     this.byName = new Map([...this.rules].map(([{ name }, tally]) => [name, tally]));
     this.reasons = new Map(reasons.map((reason) => [reason, new Tally()]));
     const read = [...this.rules.keys()].flatMap(({ condition }) => [...condition.reads]);
-    const optional = read.filter((index) => index === FACT_INDEX.user_agent || index >= FIRST_DECLARED);
+    const optional = read.filter((index) => index >= FIRST_DECLARED || STORED_IF_READ.has(index));
     this.unknown = new Map(optional.map((index) => [index, { count: 0 }]));
   }
 

@@ -127,6 +127,7 @@ describe("what callers send", () => {
       { event: "login", ip: "a", facts: { plan: 1, constructor: "x" } },
       [/^facts.plan: must be of the type text/, /^facts: the ruleset does not declare one "constructor"/],
     ],
+    [{ event: "login", ip: "a", ref: "a\0b" }, [/^ref: must not have control characters/]],
     [{ event: "login", ip: "a", facts: { plan: { deep: 1 } } }, [/^facts.plan: must be a text, a number/]],
     [
       {

@@ -53,7 +53,9 @@ const INPUT = z
     ip: text(64).optional(),
     email: text(1_024).optional(),
     user_agent: text(MAX_USER_AGENT).optional(),
-    ref: text(128).optional(),
+    ref: text(128)
+      .regex(/^\P{Cc}*$/u, "must not have control characters")
+      .optional(),
     expected_country: z
       .string()
       .regex(/^[A-Z]{2}$/, "must be an ISO 3166-1 code: DE")

@@ -2,6 +2,7 @@
 // headers and body of thousands of requests: data that is missing in odd ways, DNS, crashes, counts, limits in turn.
 
 import { afterEach, describe, expect, test } from "bun:test";
+import { createHmac } from "node:crypto";
 import { NO_FLAGS, OPERATION_IDS, OPERATIONS, type OperationId } from "@inkling/contract";
 import {
   formatIp,
@@ -83,6 +84,7 @@ interface Setting {
   readonly key?: Partial<Key>;
   readonly mode?: Mode;
   readonly trustedProxies?: readonly string[];
+  readonly hookSecrets?: readonly string[];
   readonly peer?: string;
   readonly rate?: number;
   readonly burst?: number;
@@ -127,6 +129,7 @@ function setUp(setting: Setting = {}) {
       buckets: new Buckets({ rate: setting.rate ?? 1000, burst: setting.burst ?? 2000 }, cellsOnDemand(NOON)),
       overrides: { current: overridesOf(setting.overrides ?? []) },
       ...(setting.mx && { checks: { checkMx: () => setting.mx! } }),
+      hookSecrets: setting.hookSecrets ?? [],
       trustedProxies: (setting.trustedProxies ?? []).map((text) => parsePrefix(text)!),
       newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),
     },
@@ -574,20 +577,37 @@ const SAMPLES: Readonly<Record<string, string>> = {
 const BODIES: Readonly<Partial<Record<OperationId, string>>> = {
   assess: '{"event":"login","ip":"81.2.69.142"}',
   assess_outcome: '{"outcome":"abuse"}',
+  supabase_hook: '{"metadata":{"name":"before-user-created","ip_address":"81.2.69.142"},"user":{}}',
 };
+const HOOK_SECRET = "A".repeat(44);
+
+/** As Standard Webhooks signs a body. */
+function signed(body: string): Record<string, string> {
+  const timestamp = String(Math.floor(NOON / 1000));
+  const key = Buffer.from(HOOK_SECRET, "base64");
+  const signature = createHmac("sha256", key).update(`msg_1.${timestamp}.${body}`).digest("base64");
+  return {
+    "Content-Length": String(Buffer.byteLength(body)),
+    "webhook-id": "msg_1",
+    "webhook-timestamp": timestamp,
+    "webhook-signature": `v1,${signature}`,
+  };
+}
 
 test.each(OPERATION_IDS)("%s answers as its row says", async (id) => {
   const { path: template, method, answers, docs } = OPERATIONS[id];
   const path = template.replace(/\{(\w+)\}/, (_, name: string) => SAMPLES[name] ?? name);
-  const { app } = setUp({ trustedProxies: ["10.0.0.0/8"] });
+  const { app } = setUp({ trustedProxies: ["10.0.0.0/8"], hookSecrets: [HOOK_SECRET] });
+  const body = BODIES[id] ?? '{"values":[]}';
   const request = new Request(`http://test${path}`, {
     headers: {
+      ...(id === "supabase_hook" && signed(body)),
       Authorization: "Bearer good",
       "Content-Type": "application/json",
       "X-Forwarded-For": "81.2.69.142",
       ...BROWSER,
     },
-    ...(method === "POST" && { method, body: BODIES[id] ?? '{"values":[]}' }),
+    ...(method === "POST" && { method, body }),
   });
   const response = await app.handle(request, { requestIP: () => ({ address: "10.0.0.1" }) });
   await checkResponse(request.method, path, response);

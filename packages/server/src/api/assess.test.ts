@@ -5,6 +5,8 @@ import { type AssessmentAnswer, NO_FLAGS } from "@inkling/contract";
 import { formatIp, type IpSegment } from "@inkling/engine";
 import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/app-options.ts";
 import { checkResponse } from "../../../../test/checked-fetch.ts";
+import type { Decisions, NamedDecision } from "../decisions/decisions.ts";
+import { answerOf, type DecisionRow } from "../decisions/record.ts";
 import { NO_RULESET, type PublishedRuleset } from "../rulesets/record.ts";
 import { App } from "./app.ts";
 
@@ -43,13 +45,26 @@ function release(missing: readonly "is_abuser"[] = []) {
 
 const ruleset = (number: number, text: string): PublishedRuleset => ({ ...NO_RULESET, number, text });
 
-function setUp({ text = "", missing = [] as readonly "is_abuser"[], mode = "live", hasRelease = true } = {}) {
+function setUp({
+  text = "",
+  missing = [] as readonly "is_abuser"[],
+  mode = "live",
+  hasRelease = true,
+  stores = false,
+} = {}) {
   const rulesets = { current: text === "" ? NO_RULESET : ruleset(7, text) };
   const current = hasRelease ? release(missing) : undefined;
   const made = testOptions(
     {
       releases: { current, refused: undefined, isVerified: true, since: NOON },
       rulesets,
+      keyring: {
+        state: { loaded: true, keys: 2, checkedAt: NOON, failures: 0, lastError: undefined },
+        authenticate: (header) => ({
+          ok: true,
+          key: header === "Bearer good" ? KEY : { ...KEY, id: "key_2" },
+        }),
+      },
       ...(mode === "test" && {
         keyring: {
           state: { loaded: true, keys: 1, checkedAt: NOON, failures: 0, lastError: undefined },
@@ -59,8 +74,24 @@ function setUp({ text = "", missing = [] as readonly "is_abuser"[], mode = "live
     },
     (_, counted, count) => `${counted} ${count}`,
   );
-  const app = new App(made.options);
-  const send = async (body: unknown, query = "", type = "application/json") => {
+  const stored: DecisionRow[] = [];
+  const claimed = new Map<string, NamedDecision>();
+  const decisions: Decisions = {
+    record: (row) => stored.push(row),
+    claim: async (row) => {
+      const first = claimed.get(row.idempotency) ?? row;
+      claimed.set(row.idempotency, first);
+      return { answer: answerOf(first), bodyHash: first.body_hash };
+    },
+    label: async (id) => (stored.some((row) => row.id === id) ? "labelled" : "unknown"),
+  };
+  const app = new App({ ...made.options, decisions, storesDecisions: stores });
+  const send = async (
+    body: unknown,
+    query = "",
+    type = "application/json",
+    headers: Record<string, string> = {},
+  ) => {
     const text = typeof body === "string" ? body : JSON.stringify(body);
     const request = new Request(`http://test/v1/assess${query}`, {
       method: "POST",
@@ -68,16 +99,18 @@ function setUp({ text = "", missing = [] as readonly "is_abuser"[], mode = "live
         Authorization: "Bearer good",
         "Content-Type": type,
         "Content-Length": String(Buffer.byteLength(text)),
+        ...headers,
       },
       body: text,
     });
     const response = await app.handle(request, { requestIP: () => ({ address: "10.0.0.1" }) });
-    if (type === "application/json") await checkResponse("POST", "/v1/assess", response);
+    if (type === "application/json")
+      await checkResponse("POST", `/v1/assess${query.split("?")[0]}`, response);
     return response;
   };
   const ask = async (body: unknown, query = "") =>
     (await send(body, query)).json() as Promise<AssessmentAnswer>;
-  return { ...made, rulesets, send, ask };
+  return { ...made, rulesets, send, ask, stored, claimed };
 }
 
 const SHADOW = `[[rule]]
@@ -211,6 +244,78 @@ test("many visitors are answered line by line", async () => {
     ["assess 1", "assess 1"], // the last line ends with the body, after the lines before it were answered
     ["assess_batch 1", "assess_batch 1"],
   ]);
+});
+
+describe("a server that stores decisions", () => {
+  const VISITOR = { event: "login", ip: TOR, user_agent: "A browser" };
+  const named = (name: string) => ["", "application/json", { "Idempotency-Key": name }] as const;
+
+  test("stores what each line and each visitor got, and what is refused not at all", async () => {
+    const { send, ask, stored } = setUp({ stores: true });
+    const answer = await ask({ ...VISITOR, ref: "user-81" });
+    await send({ ip: TOR });
+    const lines = await send(`${JSON.stringify(VISITOR)}\n{}\n`, "", "application/x-ndjson");
+    const ids = (await lines.text()).split("\n").filter((line) => line.includes("asm_"));
+    expect(stored.map(({ id, ref }) => [id, ref])).toEqual([
+      [answer.id, "user-81"],
+      [JSON.parse(ids[0]!).id, null],
+    ]);
+    await setUp().ask(VISITOR); // a decision would be refused
+  });
+
+  test.each([
+    ["keeps", "live", "size(user_agent) == 0.0"],
+    ["keeps", "shadow", "size(user_agent) == 0.0"],
+    ["drops", "off", "size(user_agent) == 0.0"],
+    ["drops", "live", "ip.is_proxy"],
+  ])("%s the user agent with a rule in mode %s: %s", async (what, mode, when) => {
+    const text = `[[rule]]\nname = "agent"\nwhen = '${when}'\nthen = "deny"\nmode = "${mode}"\n`;
+    const { ask, stored } = setUp({ stores: true, text });
+    await ask(VISITOR);
+    expect(JSON.parse(stored[0]!.facts).user_agent).toBe(what === "keeps" ? "A browser" : undefined);
+  });
+
+  test("names a repeated request by its API key and Idempotency-Key; a stream has no such name", async () => {
+    const { send, stored, claimed } = setUp({ stores: true });
+    for (const name of ["a", "a", "b"]) await send(VISITOR, ...named(name));
+    await send(VISITOR, "", "application/json", { "Idempotency-Key": "a", Authorization: "Bearer other" });
+    expect([stored.length, claimed.size]).toEqual([0, 3]);
+    const [type, code] = ["application/x-ndjson", "IDEMPOTENCY_KEY_INVALID"];
+    expect(await (await send(VISITOR, "", type, { "Idempotency-Key": "a" })).json()).toMatchObject({ code });
+  });
+
+  test("labels a decision, and says what is wrong with an outcome", async () => {
+    const { ask, send } = setUp({ stores: true });
+    const { id } = await ask(VISITOR);
+    const rows: readonly (readonly [string, unknown, unknown])[] = [
+      [id, { outcome: "abuse" }, { id, outcome: "abuse" }],
+      [`asm_${"9".repeat(16)}`, { outcome: "abuse" }, { code: "DECISION_NOT_FOUND" }],
+      ["asm_1", { outcome: "abuse" }, { code: "DECISION_NOT_FOUND" }],
+      [id, { outcome: "fraud" }, { code: "BODY_INVALID" }],
+      [id, { outcome: "abuse", note: "x" }, { code: "BODY_INVALID" }],
+      [id, "{", { code: "BODY_INVALID" }],
+    ];
+    for (const [of, body, want] of rows) {
+      const answer = await (await send(body, `/${of}/outcome`)).json();
+      expect([of, answer]).toEqual([
+        of,
+        "code" in (want as object) ? expect.objectContaining(want as object) : want,
+      ]);
+    }
+    const stream = await send({ outcome: "abuse" }, `/${id}/outcome`, "application/x-ndjson");
+    expect(stream.status).toBe(415);
+  });
+
+  test("stores nothing of the sandbox, which labels its own decision only", async () => {
+    const { ask, send, stored, claimed } = setUp({ stores: true, mode: "test" });
+    const sandbox = { event: "sign_up", ip: "192.0.2.4" };
+    const { id } = await ask(sandbox);
+    await send(sandbox, ...named("a"));
+    expect([stored.length, claimed.size]).toEqual([0, 0]);
+    const label = async (of: string) => (await send({ outcome: "abuse" }, `/${of}/outcome`)).json();
+    expect(await label(id)).toEqual({ id, outcome: "abuse" });
+    expect(await label(`asm_${"9".repeat(16)}`)).toMatchObject({ code: "DECISION_NOT_FOUND" });
+  });
 });
 
 describe("the sandbox", () => {

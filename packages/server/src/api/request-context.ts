@@ -52,6 +52,8 @@ export interface AppOptions extends StatusSource {
   readonly storesDecisions: boolean;
   readonly checks: Pick<EmailChecks, "checkMx">;
   readonly trustedProxies: readonly Prefix[];
+  /** Of /v1/hooks/supabase, in base64; without any there is no such path. */
+  readonly hookSecrets: readonly string[];
   readonly counts: Counts;
   readonly log: Log;
   /** Called with the first request for one, so that the start does not wait for it. */

@@ -15,11 +15,13 @@ import type { Handling, Route } from "./handler.ts";
 import { LOOKUP_HANDLINGS } from "./lookups.ts";
 import { MAXMIND_HANDLINGS, MAXMIND_ROOT, NO_SERVICE_HANDLING } from "./maxmind.ts";
 import { Parameters } from "./parameters.ts";
+import { SUPABASE_HOOK_HANDLINGS } from "./supabase-hook.ts";
 
 const HANDLINGS: Readonly<Record<OperationId, Handling>> = {
   ...LOOKUP_HANDLINGS,
   ...ASSESS_HANDLINGS,
   ...FORWARD_AUTH_HANDLINGS,
+  ...SUPABASE_HOOK_HANDLINGS,
   ...MAXMIND_HANDLINGS,
   ...ABOUT_HANDLINGS,
 };

@@ -96,6 +96,13 @@ export async function answerAssessment(
   return decided.answer;
 }
 
+/** Decides about a visitor whom a hook describes, and stores the decision. */
+export function decide(server: AssessServer, visitor: unknown, question: Question): Decided | Problem {
+  const decided = server.assessments.assess(visitor, question);
+  if (!("code" in decided)) store(server, decided, question);
+  return decided;
+}
+
 function store({ decisions, storesDecisions }: AssessServer, decided: Decided, question: Question): void {
   if (storesDecisions && !question.isSandbox) decisions.record(decisionRow(decided, question.now));
 }

@@ -21,7 +21,7 @@ import {
   visitorFacts,
 } from "@inkling/engine/assess";
 import { type Problem, problem, scopeProblem } from "../http/problems.ts";
-import { randomBase62 } from "../keys/token.ts";
+import { randomBase62, toBase62 } from "../keys/token.ts";
 import { problemOf } from "../lookup/failures.ts";
 import { type Pipeline, type Question, WANTS } from "../lookup/pipeline.ts";
 import { SANDBOX_VERSION, sandboxAddress, sandboxEmail } from "../lookup/sandbox.ts";
@@ -39,6 +39,7 @@ interface AssessmentsOptions {
 }
 
 const ID_LENGTH = 16;
+const TIME_LENGTH = 7;
 /** Lines of a problem's detail. */
 const MAX_LINES = 5;
 /** Of each sandbox answer, so that a client's tests can compare whole answers. */
@@ -89,7 +90,7 @@ export class Assessments {
     // The sandbox's answers are fixed: they do not follow what the operator publishes.
     const decidedBy = question.isSandbox ? DEFAULT_RULESET : ruleset;
     const decision = assess(facts, decidedBy, answers.degraded);
-    const id = question.isSandbox ? SANDBOX_ID : `asm_${randomBase62(ID_LENGTH, this.options.randomBytes)}`;
+    const id = question.isSandbox ? SANDBOX_ID : newId(question.now, this.options.randomBytes);
     const version = question.isSandbox ? SANDBOX_VERSION : question.release!.manifest.id; // it was looked up in
     const answer = assessmentAnswer(id, decision, version, {
       facts: (question.wants & WANTS.facts) === 0 ? undefined : { values: facts, ruleset },
@@ -137,6 +138,13 @@ export class Assessments {
     if (email?.disposable) counts.countDisposable();
   }
 }
+
+/**
+ * An id that begins with the time, in 7 of its 16 characters: an index on random ids touches a page of the database for
+ * each decision, which made storing one take 20 µs instead of 10. The other 9 are 53 random bits.
+ */
+const newId = (now: number, randomBytes: (n: number) => Uint8Array) =>
+  `asm_${toBase62(now, TIME_LENGTH)}${randomBase62(ID_LENGTH - TIME_LENGTH, randomBytes)}`;
 
 /** Problems of a body, as one text. */
 function sentence(lines: readonly string[]): string {

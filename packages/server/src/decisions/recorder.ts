@@ -122,16 +122,19 @@ export class DecisionRecorder implements Decisions {
   async label(id: string, outcome: Outcome): Promise<LabelResult> {
     const { store, labelWaitMs } = this.options;
     const until = performance.now() + labelWaitMs;
-    for (;;) {
-      if (this.state.waiting > 0 && !(await this.flush())) return "away";
-      try {
+    try {
+      for (;;) {
         if ((await store.label(id, outcome)) !== undefined) return "labelled";
-      } catch (error) {
-        this.lastError = messageOf(error);
-        return "away";
+        if (this.state.waiting > 0) {
+          if (!(await this.flush())) return "away";
+          if ((await store.label(id, outcome)) !== undefined) return "labelled";
+        }
+        if (performance.now() >= until) return "unknown";
+        await Bun.sleep(LABEL_RETRY_MS);
       }
-      if (performance.now() >= until) return "unknown";
-      await Bun.sleep(LABEL_RETRY_MS);
+    } catch (error) {
+      this.lastError = messageOf(error);
+      return "away";
     }
   }
 

@@ -77,11 +77,14 @@ export function tokenHint(token: string): string {
   return `${token.slice(0, "ink_live_".length + 4)}…`;
 }
 
-/** CRC-32 of `body` in base62, most significant digit first, padded with 0 to six. */
-function checksum(body: string): string {
-  let rest = crc32(encoder.encode(body));
+/** CRC-32 of `body` in base62. */
+const checksum = (body: string) => toBase62(crc32(encoder.encode(body)), CHECKSUM_LENGTH);
+
+/** A whole number in so many characters of base62, most significant first. Texts of one length sort as their numbers. */
+export function toBase62(number: number, length: number): string {
+  let rest = number;
   let digits = "";
-  for (let i = 0; i < CHECKSUM_LENGTH; i++) {
+  for (let i = 0; i < length; i++) {
     digits = BASE62[rest % 62] + digits;
     rest = Math.floor(rest / 62);
   }

@@ -206,6 +206,14 @@ const HEADERS: Readonly<Record<string, Header>> = {
     description: "Where the visitor is, for keys with the scope `geolocate`.",
     schema: text("^([A-Z]{2}|unknown)$"),
   },
+  "Inkling-Action": {
+    description: "What the assessment says: a user with `challenge` is created.",
+    schema: text("^(allow|challenge|deny)$"),
+  },
+  "Inkling-Assessment": {
+    description: "The id of the assessment.",
+    schema: text("^asm_[0-9A-Za-z]{16}$"),
+  },
   "X-Request-Id": {
     description: "Also in the log of the server, and in problem documents.",
     schema: text("^\\w{10}$"),

@@ -91,6 +91,7 @@ export class Answering {
     return new App({
       ...this.parts,
       trustedProxies: this.trustedProxies,
+      hookSecrets: this.settings.supabaseHookSecret,
       isDraining: this.isDraining,
       buckets: this.buckets,
       memory: this.memory,

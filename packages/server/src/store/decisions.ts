@@ -1,7 +1,8 @@
 // decisions.ts: stored decisions and their outcomes, in a table of the store.
 //
 // err  StoreError
-// cost SQLite runs inside this process: long readings go day by day, and long deletions by ROWS_AT_ONCE
+// cost SQLite runs inside this process, and answers before anything else may run: long readings go day by day or page by
+//      page, long deletions by ROWS_AT_ONCE, and requests are answered in between
 
 import type { Action, Outcome } from "@inkling/contract";
 import type { SQL } from "bun";
@@ -141,6 +142,7 @@ export class DecisionStore {
       const start = Math.max(since, Math.floor((end - 1) / DAY_MS) * DAY_MS);
       yield [start, end];
       end = start;
+      await Bun.sleep(0);
     }
   }
 
@@ -155,6 +157,7 @@ export class DecisionStore {
       if (rows.length > 0) yield rows;
       const last = rows.at(-1);
       if (rows.length < ROWS_AT_ONCE || last === undefined) return;
+      await Bun.sleep(0);
       [at, id] = [Number(last.created_at), last.id];
     }
   }
@@ -194,6 +197,7 @@ export class DecisionStore {
       if (byDomain.size > 0) yield Array.from(byDomain, ([domain, newest]) => ({ domain, newest }));
       if (byDomain.size < ROWS_AT_ONCE) return;
       after = [...byDomain.keys()].at(-1)!;
+      await Bun.sleep(0);
     }
   }
 

@@ -1,0 +1,64 @@
+// better-auth.ts: a plugin for better-auth: a decision before each user is created, by whichever way of signing up.
+//
+// in   the user that is about to be created, and the headers of the request
+// out  nothing where the user may be created
+// err  an error that better-auth answers with: 403 SIGN_UP_DENIED, 503 where there is no decision and `onUnavailable` denies
+// note better-auth is not imported: it takes an error with the name APIError for one of its own
+
+import { type HasAddress, headerFacts, requireProxies, type WithHeaders } from "./headers.ts";
+import { type Admitted, type Assessor, guard, type ProtectOptions, type Refusal } from "./protect.ts";
+
+export type PluginOptions = Omit<ProtectOptions<WithHeaders>, "trustProxy" | "email"> &
+  HasAddress<WithHeaders> & {
+    /** Called with the decision about each user who is created then. */
+    readonly onDecision?: (decision: Admitted, user: { readonly email: string }) => void | Promise<void>;
+  };
+
+/** What is read of better-auth's user and context. Without a context the application creates a user itself. */
+type NewUser = { readonly email: string } & Readonly<Record<string, unknown>>;
+type Context = { readonly path?: string; readonly headers?: Headers | undefined } | null | undefined;
+
+/** Where operators create users, whose address says nothing of them. */
+const OPERATORS = "/admin/";
+
+const STATUS: Readonly<Record<Refusal["status"], { readonly status: string; readonly code: string }>> = {
+  400: { status: "BAD_REQUEST", code: "EMAIL_INVALID" },
+  403: { status: "FORBIDDEN", code: "SIGN_UP_DENIED" },
+  503: { status: "SERVICE_UNAVAILABLE", code: "SIGN_UP_UNCHECKED" },
+};
+
+/** As better-auth's own, which is known by its name. */
+class SignUpRefused extends Error {
+  override readonly name = "APIError";
+  readonly statusCode: number;
+  readonly status: string;
+  readonly headers = {};
+  readonly body: object;
+
+  constructor({ status, body: { error, assessment } }: Refusal) {
+    super(error);
+    this.statusCode = status;
+    this.status = STATUS[status].status;
+    const { code } = STATUS[status];
+    this.body = { code, message: error, ...(assessment !== undefined && { assessment }) };
+  }
+}
+
+/**
+ * `betterAuth({ plugins: [inklingPlugin(inkling, { trustProxy: 1 })] })`
+ * @throws TypeError for options that are wrong
+ */
+export function inklingPlugin(client: Assessor, options: PluginOptions) {
+  const { onDecision, ...rest } = options;
+  requireProxies(rest);
+  const ask = guard<WithHeaders>(client, rest, headerFacts);
+  const before = async (user: NewUser, context: Context): Promise<void> => {
+    if (context === null || context === undefined || context.path?.startsWith(OPERATORS)) return;
+    const headers = context.headers ?? new Headers();
+    const found = await ask({ headers }, headers.get("user-agent"), user);
+    if ("refusal" in found) throw new SignUpRefused(found.refusal);
+    await onDecision?.(found.admitted, user);
+  };
+  const databaseHooks = { user: { create: { before } } };
+  return { id: "inkling" as const, init: () => ({ options: { databaseHooks } }) };
+}

@@ -1,0 +1,186 @@
+// The hook as Supabase calls it: bodies of its documentation, signed as Standard Webhooks does.
+
+import { describe, expect, test } from "bun:test";
+import { createHmac } from "node:crypto";
+import { NO_FLAGS } from "@inkling/contract";
+import { formatIp, type IpSegment } from "@inkling/engine";
+import { encode, NOON, testOptions, testRelease } from "../../../../test/app-options.ts";
+import { checkResponse } from "../../../../test/checked-fetch.ts";
+import type { Decisions } from "../decisions/decisions.ts";
+import type { DecisionRow } from "../decisions/record.ts";
+import { App } from "./app.ts";
+
+const SECRET = Buffer.from("a secret of thirty-two bytes, ok").toString("base64");
+const OTHER = Buffer.from("another one of thirty-two bytes!").toString("base64");
+const TOR = "81.2.69.142";
+
+function release() {
+  const segment = {
+    lookup: (address: Parameters<IpSegment["lookup"]>[0]) =>
+      formatIp(address) === TOR ? encode(JSON.stringify({ ...NO_FLAGS, is_tor_exit: true })) : undefined,
+    record: () => 1,
+    evidence: () => undefined,
+    networkBits: () => 24,
+    countryOf: () => undefined,
+  } as unknown as IpSegment;
+  const geo = { ...segment, lookup: () => undefined } as unknown as IpSegment;
+  const tails = [encode("}")];
+  return testRelease(
+    "20260601T000000000Z-0123456789ab",
+    { id: "0123456789ab" },
+    {
+      geo,
+      reputation: segment,
+      evidence: { geolocate: tails, reputation: tails, email: tails, network: tails },
+    },
+  );
+}
+
+function setUp({ secrets = [SECRET] as readonly string[], hasRelease = true } = {}) {
+  const stored: DecisionRow[] = [];
+  const made = testOptions(
+    {
+      storesDecisions: true,
+      decisions: { record: (row: DecisionRow) => void stored.push(row) } as unknown as Decisions,
+      hookSecrets: secrets,
+      releases: {
+        current: hasRelease ? release() : undefined,
+        refused: undefined,
+        isVerified: true,
+        since: NOON,
+      },
+    },
+    (_, counted) => counted,
+  );
+  return { ...made, stored, app: new App(made.options) };
+}
+
+interface Sent {
+  readonly body: unknown;
+  readonly secret?: string;
+  readonly secondsOff?: number;
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+}
+
+async function send(app: App, { body, secret = SECRET, secondsOff = 0, headers = {} }: Sent) {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const timestamp = String(Math.floor(NOON / 1000) + secondsOff);
+  const signature = createHmac("sha256", Buffer.from(secret, "base64"))
+    .update(`msg_1.${timestamp}.${text}`)
+    .digest("base64");
+  const all = {
+    "Content-Type": "application/json",
+    "Content-Length": String(Buffer.byteLength(text)),
+    "webhook-id": "msg_1",
+    "webhook-timestamp": timestamp,
+    "webhook-signature": `v1a,bm90IG91cnM= v1,${signature}`,
+    ...headers,
+  };
+  const sent = Object.entries(all).filter((row): row is [string, string] => row[1] !== undefined);
+  const request = new Request("http://test/v1/hooks/supabase", { method: "POST", headers: sent, body: text });
+  const response = await app.handle(request, { requestIP: () => ({ address: "10.0.0.1" }) });
+  await checkResponse("POST", "/v1/hooks/supabase", response);
+  return response;
+}
+
+const hook = (ip: string | undefined, email: string | undefined) => ({
+  metadata: {
+    uuid: "8b34dcdd-9df1-4c10-850a-b3277c653040",
+    time: "2025-04-29T13:13:24.755552-07:00",
+    name: "before-user-created",
+    ip_address: ip,
+  },
+  user: {
+    id: "ff7fc9ae-3b1b-4642-9241-64adb9848a03",
+    aud: "authenticated",
+    email,
+    phone: "",
+    identities: [],
+  },
+});
+
+describe("a user", () => {
+  const rows: [string, string | undefined, string | undefined, string | null][] = [
+    ["is created", "8.8.8.8", "jane@gmail.com", "allow"],
+    ["of a Tor exit is challenged, and created", TOR, "jane@gmail.com", "challenge"],
+    ["with a disposable address is not", "8.8.8.8", "jane@mailinator.com", "deny"],
+    ["of this machine is judged by the email address", "127.0.0.1", "jane@mailinator.com", "deny"],
+    ["whose address cannot be read, too", "unknown", "jane@mailinator.com", "deny"],
+    ["without an address, too", undefined, "jane@mailinator.com", "deny"],
+    ["who signs up by telephone is judged by the address", TOR, "", "challenge"],
+    ["of this machine who signs up by telephone has nothing to judge", "127.0.0.1", "", null],
+    ["of whom nothing is known, too", "", undefined, null],
+  ];
+  test.each(rows)("%s", async (_, ip, email, action) => {
+    const { app, recorded } = setUp();
+    const response = await send(app, { body: hook(ip, email) });
+    expect(response.status).toBe(200);
+    const answer = (await response.json()) as { error?: { message: string; http_code: number } };
+    expect(response.headers.get("Inkling-Action")).toBe(action);
+    if (action === "deny")
+      expect(answer).toEqual({ error: { message: expect.stringMatching(/account/), http_code: 403 } });
+    else expect(answer).toEqual({});
+    expect(recorded).toEqual([]); // no key pays for it
+  });
+
+  test("leaves a decision, under the user's id and the id in the response", async () => {
+    const { app, stored } = setUp();
+    const response = await send(app, { body: hook(TOR, "jane@gmail.com") });
+    expect(stored).toMatchObject([
+      {
+        id: response.headers.get("Inkling-Assessment"),
+        event: "sign_up",
+        ref: "ff7fc9ae-3b1b-4642-9241-64adb9848a03",
+        action: "challenge",
+      },
+    ]);
+  });
+
+  test("is counted as one lookup", async () => {
+    const { app, counts } = setUp();
+    await send(app, { body: hook("8.8.8.8", "jane@gmail.com") });
+    expect([...counts.lookupRows()]).toEqual([
+      { lookup: "assess", audience: "live", kind: "single", count: 1 },
+    ]);
+  });
+});
+
+test("both secrets of a rotation are taken", async () => {
+  const { app } = setUp({ secrets: [OTHER, SECRET] });
+  for (const secret of [SECRET, OTHER])
+    expect((await send(app, { body: hook("8.8.8.8", "a@gmail.com"), secret })).status).toBe(200);
+});
+
+describe("what Supabase has not signed is refused", () => {
+  const body = hook("8.8.8.8", "jane@gmail.com");
+  const rows: [string, Sent, number, string][] = [
+    ["another secret", { body, secret: OTHER }, 401, "SIGNATURE_INVALID"],
+    ["no signature", { body, headers: { "webhook-signature": undefined } }, 401, "SIGNATURE_INVALID"],
+    ["no id", { body, headers: { "webhook-id": undefined } }, 401, "SIGNATURE_INVALID"],
+    ["another id", { body, headers: { "webhook-id": "msg_2" } }, 401, "SIGNATURE_INVALID"],
+    ["a time that is none", { body, headers: { "webhook-timestamp": "now" } }, 401, "SIGNATURE_INVALID"],
+    ["an empty signature", { body, headers: { "webhook-signature": "v1," } }, 401, "SIGNATURE_INVALID"],
+    ["a copy of yesterday", { body, secondsOff: -301 }, 401, "SIGNATURE_INVALID"],
+    ["a copy of tomorrow", { body, secondsOff: 301 }, 401, "SIGNATURE_INVALID"],
+    ["a body without an end", { body, headers: { "Content-Length": undefined } }, 413, "CONTENT_TOO_LARGE"],
+    ["a long body", { body: "a".repeat(65_537) }, 413, "CONTENT_TOO_LARGE"],
+    ["no JSON", { body: "{" }, 400, "BODY_INVALID"],
+    ["another hook", { body: { ...body, metadata: { name: "send-email" } } }, 400, "BODY_INVALID"],
+    ["a deep value", { body: "[".repeat(60_000) }, 400, "BODY_INVALID"],
+  ];
+  test.each(rows)("%s", async (_, sent, status, code) => {
+    const response = await send(setUp().app, sent);
+    const problem = (await response.json()) as { code: string };
+    expect([response.status, problem.code]).toEqual([status, code]);
+  });
+
+  test("everything, while there is no secret", async () => {
+    const response = await send(setUp({ secrets: [] }).app, { body });
+    expect(response.status).toBe(404);
+    expect(((await response.json()) as { detail: string }).detail).toContain("INKLING_SUPABASE_HOOK_SECRET");
+  });
+
+  test("a good one, while there is no release", async () => {
+    expect((await send(setUp({ hasRelease: false }).app, { body })).status).toBe(503);
+  });
+});

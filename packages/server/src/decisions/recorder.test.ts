@@ -1,0 +1,193 @@
+// The recorder with a store that is slow, full, away or picky; and the collector of a worker.
+
+import { describe, expect, test } from "bun:test";
+import type { Outcome } from "@inkling/contract";
+import { decisionId, decisionRow } from "../../../../test/decision-rows.ts";
+import { until } from "../../../../test/until.ts";
+import { DecisionCollector, type FromCollector } from "./collector.ts";
+import type { NamedDecision } from "./decisions.ts";
+import type { DecisionRow } from "./record.ts";
+import { DecisionRecorder, type DecisionsState } from "./recorder.ts";
+
+const NOW = Date.UTC(2026, 5, 1, 12);
+const row = (n: number, over: Partial<DecisionRow> = {}) => decisionRow(n, NOW, over);
+const named = (n: number, name: string): NamedDecision => ({
+  ...row(n),
+  idempotency: name,
+  body_hash: `body ${n}`,
+});
+
+class FakeStore {
+  readonly rows = new Map<string, DecisionRow>();
+  readonly labels = new Map<string, Outcome>();
+  readonly expired: number[] = [];
+  /** Thrown by every call. */
+  fault: Error | undefined;
+  /** Refused, whatever else is in the batch. */
+  refused: string | undefined;
+  /** What each call waits for. */
+  turn: Promise<void> = Promise.resolve();
+
+  async add(rows: readonly DecisionRow[]): Promise<void> {
+    await this.turn;
+    if (this.fault !== undefined) throw this.fault;
+    if (rows.some(({ id }) => id === this.refused)) throw new Error("refused");
+    for (const one of rows) if (!this.rows.has(one.id)) this.rows.set(one.id, one);
+  }
+  async claim(wanted: NamedDecision): Promise<DecisionRow> {
+    await this.turn;
+    if (this.fault !== undefined) throw this.fault;
+    const before = [...this.rows.values()].find(({ idempotency }) => idempotency === wanted.idempotency);
+    if (before === undefined) this.rows.set(wanted.id, wanted);
+    return before ?? wanted;
+  }
+  async label(id: string, outcome: Outcome): Promise<object | undefined> {
+    if (this.fault !== undefined) throw this.fault;
+    if (!this.rows.has(id)) return undefined;
+    this.labels.set(id, outcome);
+    return {};
+  }
+  async expire(before: number): Promise<number> {
+    this.expired.push(before);
+    return 0;
+  }
+}
+
+function setUp(over: Partial<ConstructorParameters<typeof DecisionRecorder>[0]> = {}) {
+  const store = new FakeStore();
+  const states: DecisionsState[] = [];
+  const recorder = new DecisionRecorder({
+    store,
+    days: 30,
+    labelWaitMs: 0,
+    mayRetry: (error) => error === store.fault,
+    now: () => NOW,
+    flushMs: 5,
+    onFlush: (state) => states.push(state),
+    ...over,
+  });
+  return { store, recorder, states };
+}
+
+describe("a recorder", () => {
+  test("stores what it is given, expires what is old, and stores the rest when it stops", async () => {
+    const { store, recorder } = setUp();
+    recorder.start();
+    for (let n = 0; n < 2_500; n++) recorder.record(row(n));
+    await until(() => store.rows.size === 2_500);
+    await until(() => store.expired.length > 0);
+    expect(store.expired).toEqual([NOW - 30 * 86_400_000]);
+    recorder.record(row(2_500));
+    expect(await recorder.stop()).toEqual({ lost: 0 });
+    expect([store.rows.size, recorder.state.stored]).toEqual([2_501, 2_501]);
+  });
+
+  test("keeps decisions while the store is away, drops what is too much, and counts it", async () => {
+    const { store, recorder, states } = setUp({ maxWaiting: 10 });
+    store.fault = new Error("away");
+    for (let n = 0; n < 15; n++) recorder.record(row(n));
+    expect(await recorder.flush()).toBe(false);
+    recorder.record(row(20)); // also beside a batch that is being sent
+    expect(recorder.state).toMatchObject({
+      waiting: 10,
+      stored: 0,
+      dropped: 6,
+      failuresInRow: 1,
+      lastError: "away",
+    });
+    store.fault = undefined;
+    expect(await recorder.flush()).toBe(true);
+    expect([...store.rows.keys()]).toEqual(Array.from({ length: 10 }, (_, n) => decisionId(n)));
+    expect(states.at(-1)).toMatchObject({ waiting: 0, stored: 10, dropped: 6, failuresInRow: 0 });
+    store.fault = new Error("away");
+    recorder.record(row(30));
+    expect(await recorder.stop()).toEqual({ lost: 1 });
+  });
+
+  test("a batch that the database refuses does not keep the others waiting", async () => {
+    const { store, recorder } = setUp();
+    store.refused = decisionId(1);
+    recorder.record(row(1));
+    expect(await recorder.flush()).toBe(false);
+    recorder.record(row(2));
+    expect(await recorder.flush()).toBe(true);
+    expect([[...store.rows.keys()], recorder.state.dropped]).toEqual([[decisionId(2)], 1]);
+  });
+
+  test("labels a decision that waits, one that comes later, and none that never comes", async () => {
+    const { store, recorder } = setUp({ labelWaitMs: 2_000 });
+    recorder.record(row(1));
+    expect(await recorder.label(decisionId(1), "abuse")).toBe("labelled");
+    const late = recorder.label(decisionId(2), "legitimate");
+    setTimeout(() => store.rows.set(decisionId(2), row(2)), 50); // by another host
+    expect(await late).toBe("labelled");
+    const impatient = setUp();
+    expect(await impatient.recorder.label(decisionId(3), "abuse")).toBe("unknown");
+    impatient.store.fault = new Error("away");
+    expect(await impatient.recorder.label(decisionId(3), "abuse")).toBe("away");
+  });
+
+  test("the first decision of a name counts, here and in the store; without the store, here", async () => {
+    const { store, recorder } = setUp();
+    const [first, second] = await Promise.all([recorder.claim(named(1, "a")), recorder.claim(named(2, "a"))]);
+    expect([first.answer.id, second.answer.id]).toEqual([decisionId(1), decisionId(1)]);
+    expect(second.bodyHash).toBe("body 1");
+    expect((await setUp({ store }).recorder.claim(named(3, "a"))).answer.id).toBe(decisionId(1));
+    store.fault = new Error("away");
+    for (const n of [4, 5]) expect((await recorder.claim(named(n, "b"))).answer.id).toBe(decisionId(4));
+    expect(recorder.state.waiting).toBe(1);
+    store.fault = undefined;
+    const slow = Promise.withResolvers<void>();
+    store.turn = slow.promise;
+    expect((await recorder.claim(named(6, "c"))).answer.id).toBe(decisionId(6)); // a silent store is not waited for
+    slow.resolve();
+    await recorder.flush();
+    expect([...store.rows.keys()].sort()).toEqual([1, 4, 6].map(decisionId));
+  });
+});
+
+describe("a collector", () => {
+  function collect() {
+    const sent: FromCollector[] = [];
+    const counted = { decisions: 0 };
+    const collector = new DecisionCollector(
+      (message) => sent.push(message),
+      () => counted.decisions++,
+    );
+    return { sent, counted, collector };
+  }
+  const rowsOf = (message: FromCollector | undefined) =>
+    message?.type === "decisions" ? message.rows.map(({ id }) => id) : undefined;
+
+  test("hands decisions over soon, and drops them while the primary takes none", async () => {
+    const { sent, counted, collector } = collect();
+    collector.record(row(1));
+    await until(() => sent.length === 1);
+    expect(rowsOf(sent[0])).toEqual([decisionId(1)]);
+    for (let n = 2; n <= 10_005; n++) collector.record(row(n));
+    expect(counted.decisions).toBe(10_000);
+    collector.take({ type: "decisions-taken", count: 10_000 });
+    collector.record(row(20_000));
+    await until(() => rowsOf(sent.at(-1))?.includes(decisionId(20_000)));
+    expect(sent.at(-1)).toMatchObject({ dropped: 5 });
+    const stopping = collector.stop(60_000);
+    collector.take({ type: "decisions-taken", count: 1 });
+    await stopping;
+  });
+
+  test("asks after it has handed over what is asked about", async () => {
+    const { sent, collector } = collect();
+    collector.record(row(1));
+    const labelled = collector.label(decisionId(1), "abuse");
+    expect(sent.map(({ type }) => type)).toEqual(["decisions", "decision-question"]);
+    const question = sent[1] as Extract<FromCollector, { type: "decision-question" }>;
+    collector.take({ type: "decision-reply", number: question.number, reply: "labelled" });
+    expect(await labelled).toBe("labelled");
+  });
+
+  test("a primary that does not answer in time changes no decision", async () => {
+    const { collector, counted } = collect();
+    const { answer, bodyHash } = await collector.claim(named(1, "a"));
+    expect([answer.id, bodyHash, counted.decisions]).toEqual([decisionId(1), "body 1", 1]);
+  });
+});
