@@ -212,6 +212,30 @@ describe.each(["SQLite", "PostgreSQL"])("on %s", (kind) => {
     expect(await deliveries(store, id)).toMatchObject([{ state: "delivered" }]);
   });
 
+  test("a process that is killed while a receiver has its message: it comes again, the same", async () => {
+    const { store, database, clock, host } = await group();
+    clock.now = Date.now();
+    const receiver = receiving((n) => (n === 0 ? new Promise<Response>(() => {}) : new Response("ok")));
+    const { id, secret } = await addTo(store, receiver.url);
+    await store.deliveries.queue([held(1)]);
+    const child = Bun.spawn(
+      [process.execPath, join(import.meta.dir, "webhook-sender-process.ts"), database],
+      {
+        stderr: "inherit",
+      },
+    );
+    await until(() => receiver.received.length === 1);
+    child.kill("SIGKILL");
+    await child.exited;
+    expect(await deliveries(store, id)).toMatchObject([{ state: "waiting", attempts: 1, last: undefined }]);
+    clock.now = Date.now() + LEASE_MS; // the process had the true time
+    host(store);
+    await until(() => receiver.received.length === 2);
+    const [first, second] = receiver.received.map((one) => [verified(secret, one), idsOf([one])]);
+    expect(second).toEqual(first!);
+    await until(async () => (await deliveries(store, id))[0]?.state === "delivered");
+  });
+
   test("a host that stops in order gives back what it has begun", async () => {
     const { store, host } = await group();
     const hanging = Promise.withResolvers<Response>();
