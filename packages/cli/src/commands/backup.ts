@@ -16,7 +16,8 @@ import {
   writeBackup,
 } from "../runtime/backup-file.ts";
 import { addAction, type Context } from "../runtime/command.ts";
-import { ensureWritable, withExistingStore, withStore } from "../runtime/store.ts";
+import { ensureWritable } from "../runtime/data-folder.ts";
+import { withExistingStore, withStore } from "../runtime/store.ts";
 import { CliError, explainFileError, explainTargetError } from "../terminal/errors.ts";
 import { formatBytes, formatCount, warn } from "../terminal/terminal.ts";
 

@@ -7,10 +7,11 @@ import type { HostEntry } from "@inkling/server";
 import { type Command, Option } from "commander";
 import { channelOf, newestRuleset, openPublisher, renewIfDue, signingKey } from "../runtime/channel.ts";
 import { addAction, type Context } from "../runtime/command.ts";
+import { ensureWritable } from "../runtime/data-folder.ts";
 import { keepFresh } from "../runtime/keep-fresh.ts";
 import { LiveSettings, recordStart } from "../runtime/live-settings.ts";
 import { percentOf } from "../runtime/rollout.ts";
-import { auditedBy, ensureWritable } from "../runtime/store.ts";
+import { auditedBy } from "../runtime/store.ts";
 import { CliError } from "../terminal/errors.ts";
 
 /** Finding that there is nothing to publish reads the statement. */

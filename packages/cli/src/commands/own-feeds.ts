@@ -16,8 +16,9 @@ import type { Command } from "commander";
 import { withAbsoluteFile } from "../config/feed-rows.ts";
 import { mayFetch } from "../runtime/build.ts";
 import { addAction, type Context, type Flags } from "../runtime/command.ts";
+import { ensureWritable } from "../runtime/data-folder.ts";
 import { choiceOf, credentialsOf, feedOf } from "../runtime/feeds.ts";
-import { audited, ensureWritable, warnOfNewDatabase } from "../runtime/store.ts";
+import { audited, warnOfNewDatabase } from "../runtime/store.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import { formatCount } from "../terminal/terminal.ts";
 

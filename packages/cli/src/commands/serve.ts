@@ -9,9 +9,9 @@ import type { RunningServer } from "@inkling/server/serve";
 import type { Command } from "commander";
 import { shown } from "../config/settings.ts";
 import { addAction, type Context } from "../runtime/command.ts";
+import { ensureWritable, forgetChannelReport, whyReadOnly } from "../runtime/data-folder.ts";
 import { LiveSettings } from "../runtime/live-settings.ts";
 import { probeListeners, serveUntilStopped } from "../runtime/run-server.ts";
-import { ensureWritable, forgetChannelReport, whyReadOnly } from "../runtime/store.ts";
 import { LiveLine } from "../terminal/progress.ts";
 import { formatBytes } from "../terminal/terminal.ts";
 

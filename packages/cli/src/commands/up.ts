@@ -10,11 +10,12 @@ import { cliActor } from "../config/user.ts";
 import { banner } from "../runtime/banner.ts";
 import { build, mayFetch, mayFindNewer } from "../runtime/build.ts";
 import { addAction, type Context } from "../runtime/command.ts";
+import { ensureWritable, forgetChannelReport } from "../runtime/data-folder.ts";
 import { dataActions, keepFresh, SHORTEST_PAUSE_MS, Updates } from "../runtime/keep-fresh.ts";
 import { countKeys, type KeysOf, makeFirstKeys, saveSecrets, secretLines } from "../runtime/keys.ts";
 import { LiveSettings } from "../runtime/live-settings.ts";
 import { probeListeners, serveUntilStopped } from "../runtime/run-server.ts";
-import { ensureWritable, forgetChannelReport, withStore } from "../runtime/store.ts";
+import { withStore } from "../runtime/store.ts";
 import { CliError, EXIT, Stopped } from "../terminal/errors.ts";
 import { type Terminal, warn } from "../terminal/terminal.ts";
 

@@ -28,9 +28,9 @@ import { shown } from "../config/settings.ts";
 import { CliError, explainFileError, Stopped } from "../terminal/errors.ts";
 import { LiveLine, Progress } from "../terminal/progress.ts";
 import type { Terminal } from "../terminal/terminal.ts";
+import { ensureWritable } from "./data-folder.ts";
 import { credentialsOf } from "./feeds.ts";
 import { linesIn } from "./lines.ts";
-import { ensureWritable } from "./store.ts";
 
 export type BuildDone = BuildEvent & { type: "done" };
 type BuildConflict = BuildEvent & { type: "conflict" };

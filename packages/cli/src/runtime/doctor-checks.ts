@@ -30,8 +30,8 @@ import { explainFileError } from "../terminal/errors.ts";
 import { dataAge, overdueData } from "../terminal/release-tables.ts";
 import { formatAgo, formatBytes } from "../terminal/terminal.ts";
 import { checkMirror, mayFindNewer } from "./build.ts";
+import { whyReadOnly } from "./data-folder.ts";
 import { allFeeds } from "./feeds.ts";
-import { whyReadOnly } from "./store.ts";
 
 export interface Checkup {
   readonly settings: Settings;

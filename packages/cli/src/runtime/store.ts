@@ -1,12 +1,12 @@
-// store.ts: the data folder and the database for one command: opened, compared with what servers know, and changed with an
-// entry in the audit trail.
+// store.ts: the database for one command: opened, compared with what servers know, and changed with an entry in the audit
+// trail.
 //
 // err  CliError with a hint; StoreError where an entry can neither be stored nor kept for later: nothing was changed
 
-import { accessSync, constants, existsSync, realpathSync, rmSync } from "node:fs";
-import { dirname, join, sep } from "node:path";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { Settings } from "@inkling/contract";
-import { DATA_FOLDER, makeFolder } from "@inkling/release-store";
+import { DATA_FOLDER } from "@inkling/release-store";
 import {
   type HostEntry,
   judge,
@@ -21,55 +21,9 @@ import {
 } from "@inkling/server";
 import { databaseFile } from "../config/settings.ts";
 import { cliActor } from "../config/user.ts";
-import { CliError, explainFileError } from "../terminal/errors.ts";
+import { CliError } from "../terminal/errors.ts";
 import { type ErrorOutput, formatCount, warn } from "../terminal/terminal.ts";
-
-/** Makes the data folder if needed. @throws CliError when this user cannot write to it */
-export function ensureWritable(dataDir: string): void {
-  try {
-    makeFolder(dataDir);
-    accessSync(dataDir, constants.W_OK | constants.X_OK);
-  } catch (error) {
-    throw explainFileError(error, `the data folder ${dataDir}`);
-  }
-}
-
-/**
- * For a server with a release: it writes to the data folder only its database, unless that is elsewhere, and updates.
- * @returns why nothing can be written there, or undefined
- * @throws CliError when the database is in a folder that cannot be written to
- */
-export function whyReadOnly(settings: Pick<Settings, "dataDir" | "databaseUrl">): string | undefined {
-  const { dataDir } = settings;
-  try {
-    ensureWritable(dataDir);
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof CliError)) throw error;
-    if (!isInside(dataDir, databaseFile(settings))) return error.message;
-    const elsewhere = "or put the database elsewhere: INKLING_DATABASE_URL=sqlite://FILE or postgres://…";
-    throw new CliError(error.message, `${error.hint}; ${elsewhere}`);
-  }
-}
-
-/** Before a start without a channel: what was reported of one that was followed before says nothing of this server. */
-export function forgetChannelReport(dataDir: string): void {
-  const path = join(dataDir, DATA_FOLDER.channelReport);
-  try {
-    rmSync(path, { force: true });
-  } catch (error) {
-    throw explainFileError(error, path);
-  }
-}
-
-function isInside(folder: string, file: string | undefined): boolean {
-  if (file === undefined) return false;
-  try {
-    return `${realpathSync(dirname(file))}${sep}`.startsWith(`${realpathSync(folder)}${sep}`);
-  } catch {
-    return false; // no such folder: opening the database reports it
-  }
-}
+import { ensureWritable } from "./data-folder.ts";
 
 /**
  * Opens the store, hands it to `work`, and closes it.

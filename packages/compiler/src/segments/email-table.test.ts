@@ -33,11 +33,13 @@ function bytesOf(domains: Table, evidence: Reasons = new Map()): Uint8Array {
   return new Uint8Array(writeSegment("email", emailSections(domains, evidence), { made: "for a test" }));
 }
 
-function segmentOf(domains: Table): EmailSegment {
-  const segment = EmailSegment.open(bytesOf(domains));
+function segmentFrom(bytes: Uint8Array): EmailSegment {
+  const segment = EmailSegment.open(bytes);
   segment.verify();
   return segment;
 }
+
+const segmentOf = (domains: Table): EmailSegment => segmentFrom(bytesOf(domains));
 
 function providers(segment: EmailSegment, host: string): unknown {
   const bytes = segment.providers(host);
@@ -109,6 +111,40 @@ describe("providers", () => {
   test("no domains at all", () => {
     const empty = segmentOf(new Map());
     for (const [host] of HOSTS) expect(empty.providers(host)).toBeUndefined();
+  });
+});
+
+describe("a name in a public suffix has no answer, whichever host is asked about first", () => {
+  const verdict = (segment: EmailSegment, host: string) =>
+    Buffer.from(answerEmail(`a@${host}`, segment)).toString("latin1");
+  const listed = '{"valid":true,"disposable":true,"providers":["amazonaws.com"]}';
+  const clean = '{"valid":true,"disposable":false,"providers":[]}';
+  const rows: [host: string, want: string][] = [
+    ["amazonaws.com", listed],
+    ["AmazonAWS.com", listed],
+    ["a.amazonaws.com", listed],
+    ["s3.amazonaws.com", clean], // a suffix
+    ["a.s3.amazonaws.com", clean],
+    ["a.b.compute.amazonaws.com", clean], // by *.compute.amazonaws.com
+  ];
+  for (const order of [rows, rows.toReversed()]) {
+    const segment = segmentOf(new Map([["amazonaws.com", ["amazonaws.com"]]]));
+    for (const [host, want] of [...order, ...order])
+      test(`${host}, of ${order[0]![0]} and others`, () => expect(verdict(segment, host)).toBe(want));
+  }
+
+  test("a name that became one", () => {
+    const sections = emailSections(new Map([["throw-away.tk", ["throw-away.tk"]]]));
+    const dataOf = (name: SectionName) => sections.find((section) => section.name === name)!.data;
+    const names = dataOf("domainNames") as Uint8Array;
+    names.set(Buffer.from("myshopify.com"), Buffer.from(names).indexOf("throw-away.tk"));
+    const slots = dataOf("domainSlots") as Uint32Array;
+    const pointer = slots[3]! || slots[5]!;
+    const hash = hashWithKeys("myshopify.com", KEYS);
+    slots.set(hash & 1 ? [0, 0, hash, pointer] : [hash, pointer, 0, 0], 2);
+    const segment = segmentFrom(new Uint8Array(writeSegment("email", sections, { made: "for a test" })));
+    for (const host of ["myshopify.com", "shop.myshopify.com", "myshopify.com"])
+      expect(verdict(segment, host)).toBe(clean);
   });
 });
 

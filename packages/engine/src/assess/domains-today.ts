@@ -31,7 +31,8 @@ export class DomainsToday {
       const outcome = answerer.answerEmail(`x@${domain}`, { ...source, mode: "up" }, true);
       if ("reason" in outcome) return { facts: {}, lacks };
       const verdict = parse(bodyOf(outcome)) as EmailVerdict; // the segment holds answers of this shape
-      const facts = Object.entries(domainFacts(verdict)).filter(
+      const labels = verdict.evidence?.map(({ label }) => label) ?? [];
+      const facts = Object.entries(domainFacts(verdict, labels)).filter(
         ([name]) => lacks.length === 0 || !isOfData(name),
       );
       return { facts: Object.fromEntries(facts), lacks };

@@ -24,9 +24,9 @@ import type { UnwrappedAddress } from "../address/ip.ts";
 import { parseEmail } from "../email/email.ts";
 import { nearest } from "../email/email-labels.ts";
 import { type Answerer, type AnswerSource, bodyOf, INCLUDE, type Outcome } from "../lookup/answerer.ts";
-import type { IpLookup, Lookup } from "../lookup/data-state.ts";
+import type { IpLookup, LoadedRelease } from "../lookup/data-state.ts";
 import { type LookupFailure, NO_RELEASE } from "../lookup/failure.ts";
-import { networkText } from "../lookup/opt-ins.ts";
+import { emailLabels, networkText } from "../lookup/opt-ins.ts";
 import { issueLines } from "../text/issue-lines.ts";
 import { FACT_INDEX, type FactSchema, type Facts, type FactValue, isOfType } from "./facts.ts";
 
@@ -125,8 +125,9 @@ export interface VisitorAnswers {
   readonly place?: Geolocation | undefined;
   /** With `include=network`. */
   readonly reputation?: Reputation | undefined;
-  /** With `include=evidence`. */
   readonly email?: EmailVerdict | undefined;
+  /** Labels of the email address; by default those of the evidence in `email`. */
+  readonly labels?: readonly string[] | undefined;
   /** Where the ruleset counts. */
   readonly counts?: Readonly<Partial<Record<CountFact, number>>> | undefined;
   readonly degraded: readonly DegradedData[];
@@ -144,7 +145,7 @@ export interface VisitorSubject {
 
 /**
  * Looks up a visitor. Data that the release lacks leaves its answer out and is listed in `degraded`.
- * @param withEvidence also of the address; an email address always has its evidence, which facts derive from
+ * @param withEvidence in each answer
  * @param parse reads UTF-8 JSON: runtimes decode it faster than code that knows no runtime
  * @returns a failure for a special-use address, or without a release
  */
@@ -157,31 +158,36 @@ export function lookUpVisitor(
 ): VisitorAnswers | LookupFailure {
   const { release } = source;
   if (release === undefined) return NO_RELEASE;
-  const whatThereIs: AnswerSource = { ...source, mode: "up" };
+  const { overrides, now } = source;
+  const whatThereIs: AnswerSource = { release, overrides, now, mode: "up" };
   const evidence = withEvidence ? INCLUDE.evidence : 0;
   const ofAddress = (lookup: IpLookup, include: number) =>
     address && answerer.answerAddress(lookup, address, whatThereIs, include);
   const place = ofAddress("geolocate", evidence);
   if (place !== undefined && "reason" in place && place.reason === "reserved") return place;
   const reputation = ofAddress("reputation", evidence | INCLUDE.network);
-  const verdict = email === undefined ? undefined : answerer.answerEmail(email, whatThereIs, true);
+  const verdict = email === undefined ? undefined : answerer.answerEmail(email, whatThereIs, withEvidence);
   // The segments hold answers of these shapes.
   const read = <T>(outcome: Outcome | undefined) =>
     outcome === undefined || "reason" in outcome ? undefined : (parse(bodyOf(outcome)) as T);
-  const lookups: Lookup[] = [
-    ...(address === undefined ? [] : (["geolocate", "reputation"] as const)),
-    ...(email === undefined ? [] : (["email"] as const)),
-  ];
-  const missing = new Set<string>(lookups.flatMap((lookup) => release.states[lookup].missing));
-  if (address !== undefined && release.network === undefined) missing.add("network");
   return {
     address,
     place: read<Geolocation>(place),
     reputation: read<Reputation>(reputation),
     email: read<EmailVerdict>(verdict),
-    degraded: DEGRADED_DATA.filter((data) => missing.has(data)),
+    labels: email === undefined || withEvidence ? undefined : emailLabels(email, parseEmail(email), release),
+    degraded: degradedData(release, { address, email }),
     hasFeed: (id) => release.manifest.feeds.some((feed) => feed.id === id && feed.state === "loaded"),
   };
+}
+
+function degradedData(release: LoadedRelease, { address, email }: VisitorSubject): readonly DegradedData[] {
+  const { geolocate, reputation, email: ofEmail } = release.states;
+  const missing: string[] = [];
+  if (address !== undefined) missing.push(...geolocate.missing, ...reputation.missing);
+  if (address !== undefined && release.network === undefined) missing.push("network");
+  if (email !== undefined) missing.push(...ofEmail.missing);
+  return missing.length === 0 ? [] : DEGRADED_DATA.filter((data) => missing.includes(data));
 }
 
 /** @param now epoch ms */
@@ -192,17 +198,15 @@ export function visitorFacts(
   now: number,
 ): Facts {
   const facts = schema.empty();
-  const set = (name: FactName, value: FactValue | undefined) => {
-    const { data } = schema.fields[FACT_INDEX[name]]!;
-    if (data === undefined || !answers.degraded.includes(data)) facts[FACT_INDEX[name]] = value;
-  };
-  set("event", input.event);
-  set("user_agent", input.user_agent);
-  set("expected_country", input.expected_country);
-  setAddress(set, input, answers);
-  setPlace(set, input, answers, now);
-  setEmail(set, input, answers);
-  for (const [name, count] of Object.entries(answers.counts ?? {})) set(name as CountFact, count);
+  facts[FACT_INDEX.event] = input.event;
+  facts[FACT_INDEX.user_agent] = input.user_agent;
+  facts[FACT_INDEX.expected_country] = input.expected_country;
+  setAddress(facts, input, answers);
+  setPlace(facts, input, answers, now);
+  setEmail(facts, input, answers);
+  for (const [name, count] of Object.entries(answers.counts ?? {}))
+    facts[FACT_INDEX[name as CountFact]] = count;
+  if (answers.degraded.length > 0) dropDegraded(facts, schema, answers.degraded);
   for (const [name, value] of Object.entries(input.facts ?? {})) {
     const field = schema.find(`facts.${name}`);
     if (field !== undefined) facts[field.index] = value;
@@ -210,32 +214,40 @@ export function visitorFacts(
   return facts;
 }
 
-type Set = (name: FactName, value: FactValue | undefined) => void;
+/** A fact of data that the release lacks is not known. */
+function dropDegraded(facts: OpenFacts, { fields }: FactSchema, degraded: readonly DegradedData[]): void {
+  for (const { index, data } of fields)
+    if (data !== undefined && degraded.includes(data)) facts[index] = undefined;
+}
+
+/** Facts that are being collected. */
+type OpenFacts = (FactValue | undefined)[];
 
 function setAddress(
-  set: Set,
+  facts: OpenFacts,
   input: AssessmentInput,
   { address, reputation, hasFeed }: VisitorAnswers,
 ): void {
-  if (address !== undefined) set("ip.network", networkText(address, address.family === 4 ? 24 : 48));
+  if (address !== undefined)
+    facts[FACT_INDEX["ip.network"]] = networkText(address, address.family === 4 ? 24 : 48);
   if (reputation === undefined) return;
-  for (const flag of REPUTATION_FLAGS) set(flagFact(flag), reputation[flag]);
+  for (const flag of REPUTATION_FLAGS) facts[FACT_INDEX[flagFact(flag)]] = reputation[flag];
   const { network } = reputation;
   const claim = claimedCrawler(input.user_agent);
   if (claim !== undefined) {
     const isPublished = network?.operator === claim.operator && network.services.includes("crawler");
     const isKnown = network && claim.feed !== undefined && hasFeed(claim.feed);
     const check: CrawlerCheck = isPublished ? "verified" : isKnown ? "forged" : "unverifiable";
-    set("ip.crawler", claim.operator);
-    set("ip.crawler_check", check);
+    facts[FACT_INDEX["ip.crawler"]] = claim.operator;
+    facts[FACT_INDEX["ip.crawler_check"]] = check;
   }
   if (!network) return;
-  set("ip.kind", network.kind);
-  set("ip.shared", network.shared);
-  set("ip.services", network.services);
-  set("ip.operator", network.operator);
-  set("ip.asn", network.asn);
-  set("ip.organization", network.organization);
+  facts[FACT_INDEX["ip.kind"]] = network.kind;
+  facts[FACT_INDEX["ip.shared"]] = network.shared;
+  facts[FACT_INDEX["ip.services"]] = network.services;
+  facts[FACT_INDEX["ip.operator"]] = network.operator;
+  facts[FACT_INDEX["ip.asn"]] = network.asn;
+  facts[FACT_INDEX["ip.organization"]] = network.organization;
 }
 
 function claimedCrawler(userAgent: string | undefined): (typeof CRAWLERS)[number] | undefined {
@@ -244,25 +256,30 @@ function claimedCrawler(userAgent: string | undefined): (typeof CRAWLERS)[number
   return CRAWLERS.find(({ token }) => lower.includes(token));
 }
 
-function setPlace(set: Set, { previous }: AssessmentInput, { place }: VisitorAnswers, now: number): void {
+function setPlace(
+  facts: OpenFacts,
+  { previous }: AssessmentInput,
+  { place }: VisitorAnswers,
+  now: number,
+): void {
   if (place === undefined) return;
   const { latitude, longitude, accuracy_radius: radius, time_zone: zone } = place.location;
-  set("ip.country", place.country.iso_code);
-  set("ip.registered_country", place.registered_country.iso_code);
-  set("ip.continent", place.continent.code);
-  set("ip.subdivision", place.subdivisions[0]?.iso_code);
-  set("ip.city", place.city.name);
-  set("ip.time_zone", zone);
-  set("ip.latitude", latitude);
-  set("ip.longitude", longitude);
-  set("ip.accuracy_radius", radius);
+  facts[FACT_INDEX["ip.country"]] = place.country.iso_code;
+  facts[FACT_INDEX["ip.registered_country"]] = place.registered_country.iso_code;
+  facts[FACT_INDEX["ip.continent"]] = place.continent.code;
+  facts[FACT_INDEX["ip.subdivision"]] = place.subdivisions[0]?.iso_code;
+  facts[FACT_INDEX["ip.city"]] = place.city.name;
+  facts[FACT_INDEX["ip.time_zone"]] = zone;
+  facts[FACT_INDEX["ip.latitude"]] = latitude;
+  facts[FACT_INDEX["ip.longitude"]] = longitude;
+  facts[FACT_INDEX["ip.accuracy_radius"]] = radius;
   if (previous === undefined || latitude === undefined || longitude === undefined || radius === undefined)
     return;
   const slack = radius + (previous.accuracy_radius ?? radius);
   const distance = Math.max(0, distanceKm(previous, { latitude, longitude }) - slack);
   const hours = Math.max(MIN_HOURS, (now - Date.parse(previous.at)) / HOUR_MS);
-  set("ip.distance", distance);
-  set("ip.speed", distance / hours);
+  facts[FACT_INDEX["ip.distance"]] = distance;
+  facts[FACT_INDEX["ip.speed"]] = distance / hours;
 }
 
 interface Point {
@@ -279,17 +296,20 @@ function distanceKm(a: Point, b: Point): number {
   return 2 * EARTH_RADIUS_KM * Math.asin(Math.min(1, Math.sqrt(chord)));
 }
 
-function setEmail(set: Set, { email: sent }: AssessmentInput, { email }: VisitorAnswers): void {
+function setEmail(
+  facts: OpenFacts,
+  { email: sent }: AssessmentInput,
+  { email, labels = email?.evidence?.map(({ label }) => label) ?? [] }: VisitorAnswers,
+): void {
   if (sent === undefined || email === undefined) return;
-  const labels = new Set(email.evidence?.map(({ label }) => label));
-  set("email.domain", parseEmail(sent).host);
-  set("email.valid", email.valid);
-  const ofDomain = domainFacts(email);
-  for (const name of DOMAIN_FACTS) set(name, ofDomain[name]);
-  set("email.mistyped", labels.has("mistyped"));
-  set("email.confusable", labels.has("confusable"));
-  set("email.role_account", labels.has("role_account"));
-  set("email.alias", labels.has("alias"));
+  facts[FACT_INDEX["email.domain"]] = parseEmail(sent).host;
+  facts[FACT_INDEX["email.valid"]] = email.valid;
+  const ofDomain = domainFacts(email, labels);
+  for (const name of DOMAIN_FACTS) facts[FACT_INDEX[name]] = ofDomain[name];
+  facts[FACT_INDEX["email.mistyped"]] = labels.includes("mistyped");
+  facts[FACT_INDEX["email.confusable"]] = labels.includes("confusable");
+  facts[FACT_INDEX["email.role_account"]] = labels.includes("role_account");
+  facts[FACT_INDEX["email.alias"]] = labels.includes("alias");
 }
 
 /** What data says of the domain of an email address. */
@@ -301,16 +321,16 @@ export const DOMAIN_FACTS = [
   "email.free_mail",
 ] as const satisfies readonly FactName[];
 
-/** @param verdict with its evidence */
+/** @param labels of its evidence */
 export function domainFacts(
   verdict: EmailVerdict,
+  labels: readonly string[],
 ): Readonly<Record<(typeof DOMAIN_FACTS)[number], FactValue>> {
-  const has = (label: string) => verdict.evidence?.some((entry) => entry.label === label) ?? false;
   return {
     "email.disposable": verdict.disposable,
     "email.providers": verdict.providers,
-    "email.listed": has("listed"),
-    "email.relay": has("relay"),
-    "email.free_mail": has("free_mail"),
+    "email.listed": labels.includes("listed"),
+    "email.relay": labels.includes("relay"),
+    "email.free_mail": labels.includes("free_mail"),
   };
 }

@@ -1,7 +1,9 @@
 // ascii.ts: text of one byte a character <-> its bytes. The engine has no TextEncoder: it is no part of the language.
 
 export function ascii(text: string): Uint8Array {
-  return Uint8Array.from(text, (c) => c.charCodeAt(0));
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = text.charCodeAt(i);
+  return bytes;
 }
 
 export function asciiText(bytes: Uint8Array): string {

@@ -14,7 +14,8 @@
 
 // Not "punycode": in Node that is a deprecated module of its own.
 import punycode from "punycode/punycode.js";
-import { parse } from "tldts";
+import { getPublicSuffix, parse } from "tldts";
+import { LOWER_CASE } from "./domain-hash.ts";
 
 // The engine has no DOM types; this is all that it needs of one.
 declare const URL: { new (text: string): { readonly hostname: string } };
@@ -181,8 +182,47 @@ const MAIL_SUFFIXES: ReadonlySet<string> = new Set([
  * @param host from {@link toAsciiDomain}
  */
 export function isUnderKnownSuffix(host: string): boolean {
-  const found = parse(host, ICANN_ONLY);
-  return found.isIcann === true && (found.domain !== null || MAIL_SUFFIXES.has(host));
+  const suffix = getPublicSuffix(host, ICANN_ONLY);
+  if (suffix === null) return false;
+  if (suffix.length === host.length) return MAIL_SUFFIXES.has(host);
+  // The list's prevailing rule "*" makes single labels suffixes, no others.
+  return suffix.includes(".") || isKnownEnding(suffix, host);
+}
+
+/** Single labels that the list has: tldts tells a known one only together with all other parts of a host. */
+const knownEndings = new Set<string>();
+
+function isKnownEnding(ending: string, host: string): boolean {
+  if (knownEndings.has(ending)) return true;
+  if (parse(host, ICANN_ONLY).isIcann !== true) return false;
+  knownEndings.add(ending);
+  return true;
+}
+
+/** The last four characters of an ASCII text as one number. */
+function endOf(text: string): number {
+  const at = text.length - 4;
+  const [a, b] = [text.charCodeAt(at), text.charCodeAt(at + 1)];
+  return (a << 21) | (b << 14) | (text.charCodeAt(at + 2) << 7) | text.charCodeAt(at + 3);
+}
+
+/** The ICANN section has no suffix below these endings, so the ending decides. tldts takes the same short way. */
+const COM = endOf(".com");
+const NET = endOf(".net");
+const ORG = endOf(".org");
+/** The names below them that are set aside are "example.com" and its kind. */
+const LAST_OF_EXAMPLE = 0x65;
+
+/**
+ * Can mail reach a host of this name? True for what {@link isUnderKnownSuffix} accepts and no standard sets aside.
+ * @param text ends with a host of at least two labels of letters, digits and hyphens, which may have capitals
+ */
+export function isMailDomain(text: string, hostStart: number): boolean {
+  const end = endOf(text);
+  const isFlat = end === COM || end === NET || end === ORG;
+  if (isFlat && (text.charCodeAt(text.length - 5) | LOWER_CASE) !== LAST_OF_EXAMPLE) return true;
+  const host = text.slice(hostStart).toLowerCase();
+  return isUnderKnownSuffix(host) && !isSpecialUseDomain(host);
 }
 
 /**

@@ -51,12 +51,11 @@ const UNREADABLE: EmailAddress = { valid: false, registrableStart: -1 };
  */
 export function parseEmail(text: string): EmailAddress {
   if (!readPlain(text, plain)) return parseEmailInFull(text);
-  const { hostStart, registrableStart } = plain;
-  return {
-    valid: true,
-    host: text.slice(hostStart).toLowerCase(),
-    registrableStart: registrableStart - hostStart,
-  };
+  const host = text.slice(plain.hostStart).toLowerCase();
+  const { registrableStart, known } = cutSuffix(host);
+  return known && registrableStart >= 0 && !isSpecialUseDomain(host)
+    ? { valid: true, host, registrableStart }
+    : parseEmailInFull(text);
 }
 
 /** {@link parseEmail} without the fast path of {@link readPlain}, which must agree with it. */

@@ -50,6 +50,7 @@ const bytesOf = (value: object) => new TextEncoder().encode(JSON.stringify(value
 
 function ofEmail(answer: object, entries: readonly Entry[] = []): LoadedRelease {
   const email = {
+    keys: new Int32Array(256),
     answerPlain: () => ("disposable" in answer && answer.disposable ? bytesOf(answer) : cleanAnswer(true)),
     evidenceFrom: () => record(entries),
   };

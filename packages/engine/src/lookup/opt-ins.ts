@@ -86,7 +86,10 @@ export class EvidenceAppender {
     this.begin(first);
     if (host !== undefined) {
       const unlisted = neverListed(host, registrableStart);
-      if (unlisted !== undefined) body.add(unlisted);
+      if (unlisted !== undefined)
+        body.add(
+          ascii(JSON.stringify({ ...unlisted, effect: "removes", flags: ["disposable"], domain: host })),
+        );
       const record = release.email?.evidenceFrom(host, registrableStart);
       if (record !== undefined) {
         body.addRecord(record, release.evidence.email, (span) => domainMember(host, span));
@@ -103,15 +106,25 @@ export class EvidenceAppender {
 }
 
 /** Names that are looked up in no feed. */
-function neverListed(host: string, registrableStart: number): Uint8Array | undefined {
-  const source = isSpecialUseDomain(host)
-    ? { feed: "special-use", label: "special_use" }
-    : registrableStart < 0
-      ? { feed: "public-suffix-list", label: "public_suffix" }
-      : undefined;
-  return (
-    source && ascii(JSON.stringify({ ...source, effect: "removes", flags: ["disposable"], domain: host }))
-  );
+function neverListed(host: string, registrableStart: number) {
+  if (isSpecialUseDomain(host)) return { feed: "special-use", label: "special_use" };
+  return registrableStart < 0 ? { feed: "public-suffix-list", label: "public_suffix" } : undefined;
+}
+
+/** The labels that the evidence about an email address has, but for overrides. */
+export function emailLabels(
+  text: string,
+  { host, registrableStart }: EmailAddress,
+  { email }: LoadedRelease,
+): string[] {
+  if (host === undefined) return [];
+  const unlisted = neverListed(host, registrableStart);
+  const record = email?.evidenceFrom(host, registrableStart);
+  return [
+    ...(unlisted === undefined ? [] : [unlisted.label]),
+    ...(record === undefined ? [] : labelsIn(record)),
+    ...labelsOfText(text, host, record).map(({ label }) => label),
+  ];
 }
 
 /** The last `labels` labels of the host; undefined for {@link SPAN_NONE}. */
@@ -170,28 +183,46 @@ function append(answer: Uint8Array, ...pieces: (string | Uint8Array)[]): Uint8Ar
   return whole;
 }
 
-const entry = (label: string, more: object = {}) =>
+interface TextLabel {
+  readonly label: string;
+  readonly entry: () => Uint8Array;
+}
+
+const entryOf = (label: string, more: object = {}) =>
   ascii(JSON.stringify({ feed: "inkling", label, effect: "label", ...more }));
 
-const ROLE_ACCOUNT = entry("role_account");
-const ALIAS = entry("alias");
+/** A label whose entry is always the same. */
+function fixedLabel(label: string): TextLabel {
+  const entry = entryOf(label);
+  return { label, entry: () => entry };
+}
+
+const suggestion = (label: string, did_you_mean: string): TextLabel => ({
+  label,
+  entry: () => entryOf(label, { did_you_mean }),
+});
+
+const ROLE_ACCOUNT = fixedLabel("role_account");
+const ALIAS = fixedLabel("alias");
 
 /** @param record the release's evidence about the host */
-export function labelEntries(text: string, host: string, record?: Uint8Array): Uint8Array[] {
+export const labelEntries = (text: string, host: string, record?: Uint8Array): Uint8Array[] =>
+  labelsOfText(text, host, record).map(({ entry }) => entry());
+
+function labelsOfText(text: string, host: string, record: Uint8Array | undefined): TextLabel[] {
   const local = text.slice(0, text.lastIndexOf("@"));
-  const entries: Uint8Array[] = [];
-  if (isRoleAccount(local)) entries.push(ROLE_ACCOUNT);
-  if (hasTag(local)) entries.push(ALIAS);
-  const suggestion = suggestDomain(host);
-  if (suggestion !== undefined && (meantInstead(host) !== undefined || !isInUse(record))) {
-    entries.push(entry("mistyped", { did_you_mean: suggestion }));
-  }
+  const labels: TextLabel[] = [];
+  if (isRoleAccount(local)) labels.push(ROLE_ACCOUNT);
+  if (hasTag(local)) labels.push(ALIAS);
+  const meant = suggestDomain(host);
+  if (meant !== undefined && (meantInstead(host) !== undefined || !isInUse(record)))
+    labels.push(suggestion("mistyped", meant));
   const resembled = resembledDomain(host);
-  if (resembled !== undefined) entries.push(entry("confusable", { did_you_mean: resembled }));
-  return entries;
+  if (resembled !== undefined) labels.push(suggestion("confusable", resembled));
+  return labels;
 }
 
 /** A domain on an allow-list receives real mail, however much it looks like a typing error. */
 function isInUse(record: Uint8Array | undefined): boolean {
-  return labelsIn(record).some((label) => label === "free_mail" || label === "relay");
+  return record !== undefined && labelsIn(record).some((label) => label === "free_mail" || label === "relay");
 }

@@ -84,16 +84,32 @@ export class DomainTable {
     return this.closestFrom(host, 0, registrableStart, what);
   }
 
-  /** As {@link closest}, the answer for a mailbox that was read, whose host may have capitals. */
-  closestAnswer(text: string, mailbox: PlainMailbox): number {
-    const { starts, keyedHashes, labels, registrableLabel, registrableStart, hostStart } = mailbox;
-    if (mailbox.keys !== this.keys)
-      return this.closest(text.slice(hostStart).toLowerCase(), registrableStart - hostStart, VALUE_OF.answer);
-    for (let i = labels - 1; i >= registrableLabel; i--) {
-      const value = this.find(keyedHashes[i]! >>> 0, text, starts[i]!, VALUE_OF.answer);
-      if (value !== 0) return value;
+  /**
+   * The closest name that has an answer, even if it is a public suffix.
+   * @param mailbox read with {@link keys}; its host may have capitals
+   * @returns a pointer to the name, or 0
+   */
+  closestName(text: string, { starts, keyedHashes, labels }: PlainMailbox): number {
+    for (let i = labels - 1; i > 0; i--) {
+      const pointer = this.pointerTo(keyedHashes[i]! >>> 0, text, starts[i]!);
+      if (pointer !== 0 && this.answerOf(pointer) !== 0) return pointer;
     }
     return 0;
+  }
+
+  /** The answer of a name, or 0. */
+  answerOf(pointer: number): number {
+    return this.nameWords[pointer + VALUE_OF.answer]!;
+  }
+
+  /** Characters of a name. */
+  lengthOf(pointer: number): number {
+    return this.names[pointer * DOMAIN_NAME_ALIGN + LENGTH_AT]!;
+  }
+
+  /** Every pointer to a name is below this. */
+  get pointers(): number {
+    return this.nameWords.length;
   }
 
   /** @param text ends with the host, which begins at `hostStart` and may have capitals */

@@ -5,7 +5,6 @@ import fc from "fast-check";
 import { ascii } from "../email/ascii.ts";
 import { toAsciiDomain } from "../email/domain.ts";
 import { parseEmailInFull } from "../email/email.ts";
-import { PlainMailbox, readPlain } from "../email/plain-mailbox.ts";
 import { domainKeys, hashWithKeys } from "./domain-table.ts";
 import { answerEmail, EmailSegment } from "./email-segment.ts";
 import { EvidenceBody, MAX_EVIDENCE_BYTES } from "./evidence.ts";
@@ -144,8 +143,6 @@ test("any text has an answer of the right shape, in which disposable and provide
   assert.ok(disposable > 2_000, `only ${disposable} of 5,000 were disposable`);
 });
 
-const box = new PlainMailbox();
-
 describe("a lookup never matches a public suffix, even when it is listed", () => {
   // As if mailinator.com had become a public suffix after the segment was made.
   const rows: readonly [host: string, registrableStart: number, found: boolean][] = [
@@ -157,18 +154,8 @@ describe("a lookup never matches a public suffix, even when it is listed", () =>
   ];
   for (const [host, registrableStart, found] of rows) {
     test(`${host} from ${registrableStart}`, () => {
-      assert.equal(segment.providersFrom(host, registrableStart) !== undefined, found);
-      if (registrableStart < 0) return;
-      const text = `a@${host}`;
-      assert.ok(readPlain(text, box));
-      box.registrableStart = box.hostStart + registrableStart;
-      box.registrableLabel = box.starts.indexOf(box.registrableStart);
       for (const one of [segment, version5])
-        assert.equal(Buffer.from(one.answerPlain(text, box)).includes('true,"providers'), found);
-      readPlain(text, box, segment.keys);
-      box.registrableStart = box.hostStart + registrableStart;
-      box.registrableLabel = box.starts.indexOf(box.registrableStart);
-      assert.equal(Buffer.from(segment.answerPlain(text, box)).includes('true,"providers'), found);
+        assert.equal(one.providersFrom(host, registrableStart) !== undefined, found);
     });
   }
 });

@@ -4,11 +4,14 @@
 // out  the answer as JSON bytes
 // err  open and verify: SegmentError; a lookup never throws and always ends, whatever the bytes
 // src  docs/segment-format.md; the writer is packages/compiler/src/segments/email-table.ts
-// cost a plain mailbox about 290 ns, others about 400 (bench/README.md); answers about plain mailboxes at
-//      listed domains are cached, up to 8 MB: making one takes 85 ns
+// cost bench/README.md; answers about plain mailboxes at listed domains are cached, up to 8 MB: making one takes 85 ns
+//
+// A plain mailbox is looked up before the Public Suffix List is asked, which takes as long as all the rest. A name in the
+// table may be, or become with a newer list, a public suffix, which has no answer. So a name is trusted after the list
+// was asked about one host at or below it; and a host that the table lacks only has to be below a known suffix.
 
 import { ascii, asciiText } from "../email/ascii.ts";
-import { cutSuffix, toAsciiDomain } from "../email/domain.ts";
+import { cutSuffix, isMailDomain, isSpecialUseDomain, toAsciiDomain } from "../email/domain.ts";
 import type { DomainKeys } from "../email/domain-hash.ts";
 import { parseEmailInFull } from "../email/email.ts";
 import { PlainMailbox, readPlain } from "../email/plain-mailbox.ts";
@@ -35,8 +38,10 @@ export class EmailSegment {
   private readonly table: DomainTable;
   private readonly records: EvidenceRecords;
   private readonly kept: Uint8Array[];
-  /** The record that each of `kept` is about. */
-  private readonly keptValues: Uint32Array;
+  /** The trusted name that each of `kept` is about. */
+  private readonly keptNames: Uint32Array;
+  /** A bit for each name, by half its pointer, since names lie three words apart: it is a mail domain, and no public suffix. */
+  private readonly trusted: Uint8Array;
 
   private constructor(file: SegmentFile) {
     this.file = file;
@@ -46,7 +51,8 @@ export class EmailSegment {
     let places = 1;
     while (places < this.answers.count && places < KEPT_ANSWERS) places *= 2;
     this.kept = new Array<Uint8Array>(places).fill(CLEAN_VALID);
-    this.keptValues = new Uint32Array(places);
+    this.keptNames = new Uint32Array(places);
+    this.trusted = new Uint8Array(Math.ceil(this.table.pointers / 16));
   }
 
   /**
@@ -73,24 +79,40 @@ export class EmailSegment {
     return value === 0 ? undefined : this.answers.at(value);
   }
 
-  /** Given to `readPlain`, they make {@link answerPlain} quicker. */
+  /** For `readPlain`. Undefined in a segment of before: {@link answerPlain} cannot answer from it. */
   get keys(): DomainKeys | undefined {
     return this.table.keys;
   }
 
-  /** The whole answer about a (valid) mailbox from `readPlain`: never write to it. */
-  answerPlain(text: string, mailbox: PlainMailbox): Uint8Array {
-    const value = this.table.closestAnswer(text, mailbox);
-    if (value === 0) return CLEAN_VALID;
-    const place = value & (this.kept.length - 1);
-    return this.keptValues[place] === value ? this.kept[place]! : this.wholeAnswer(value, place);
+  /**
+   * The whole answer about a mailbox that `readPlain` read with {@link keys}: never write to it.
+   * @returns undefined if the mailbox is not valid, or if its host is a public suffix: parseEmailInFull decides
+   */
+  answerPlain(text: string, mailbox: PlainMailbox): Uint8Array | undefined {
+    const { hostStart } = mailbox;
+    const name = this.table.closestName(text, mailbox);
+    if (name === 0) return isMailDomain(text, hostStart) ? CLEAN_VALID : undefined;
+    const length = this.table.lengthOf(name);
+    const isHost = length === text.length - hostStart;
+    const place = this.table.answerOf(name) & (this.kept.length - 1);
+    if (isHost && this.keptNames[place] === name) return this.kept[place]!;
+    const byte = name >> 4;
+    const bit = 1 << ((name >> 1) & 7);
+    if (!isHost || (this.trusted[byte]! & bit) === 0) {
+      const host = text.slice(hostStart).toLowerCase();
+      const { registrableStart, known } = cutSuffix(host);
+      if (!known || registrableStart < 0 || isSpecialUseDomain(host)) return undefined;
+      if (host.length - length > registrableStart) return CLEAN_VALID; // the name lies in a public suffix
+      this.trusted[byte]! |= bit;
+    }
+    return this.keptNames[place] === name ? this.kept[place]! : this.wholeAnswer(name, place);
   }
 
-  private wholeAnswer(value: number, place: number): Uint8Array {
-    const providers = this.answers.at(value);
+  private wholeAnswer(name: number, place: number): Uint8Array {
+    const providers = this.answers.at(this.table.answerOf(name));
     const answer = providers === undefined ? CLEAN_VALID : joined(HEAD_VALID, providers);
     this.kept[place] = answer;
-    this.keptValues[place] = value;
+    this.keptNames[place] = name;
     return answer;
   }
 
@@ -153,7 +175,10 @@ function isProviderList(bytes: Uint8Array | undefined): boolean {
  * @returns bytes that may be shared with other answers: never write to them
  */
 export function answerEmail(text: string, segment: EmailSegment): Uint8Array {
-  if (readPlain(text, plain, segment.keys)) return segment.answerPlain(text, plain);
+  const { keys } = segment;
+  const answer =
+    keys !== undefined && readPlain(text, plain, keys) ? segment.answerPlain(text, plain) : undefined;
+  if (answer !== undefined) return answer;
   const { valid, host, registrableStart } = parseEmailInFull(text);
   const providers = host === undefined ? undefined : segment.providersFrom(host, registrableStart);
   if (providers === undefined) return cleanAnswer(valid);

@@ -107,8 +107,20 @@ function isEntry(entry: unknown, feed: string | undefined): boolean {
   return named === feed && EFFECTS.includes(effect as Effect);
 }
 
-/** The labels of a record's entries. @param record undefined where nothing is known */
-export function labelsIn(record: Uint8Array = new Uint8Array()): string[] {
+/** By record, while its view is kept. */
+const knownLabels = new WeakMap<Uint8Array, readonly string[]>();
+
+/** The labels of a record's entries. */
+export function labelsIn(record: Uint8Array): readonly string[] {
+  let labels = knownLabels.get(record);
+  if (labels === undefined) {
+    labels = readLabels(record);
+    knownLabels.set(record, labels);
+  }
+  return labels;
+}
+
+function readLabels(record: Uint8Array): string[] {
   const { count } = headOf(record);
   const labels: string[] = [];
   for (let i = 0, at = EVIDENCE_HEADER_BYTES; i < count; i++) {

@@ -45,8 +45,12 @@ export class App {
       ...options,
       pipeline,
       assessments: loadOnce(async () => {
-        const { Assessments } = await import("../assess/assessments.ts");
-        return new Assessments({ ...options, pipeline });
+        const [{ Assessments }, answers] = await Promise.all([
+          import("../assess/assessments.ts"),
+          import("../assess/answer.ts"),
+        ]);
+        const server = { ...this.api, assessments: new Assessments({ ...options, pipeline }) };
+        return { ...answers, server };
       }),
       admission: new Admission(options),
       responses: new Responses(options),

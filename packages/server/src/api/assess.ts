@@ -14,8 +14,8 @@ export const ASSESS_HANDLINGS = {
 async function assess(exchange: Exchange, api: ApiContext): Promise<Response> {
   const { responses } = api;
   const call = callOf(exchange, api, "assess");
-  const { answerAssessment } = await import("../assess/answer.ts"); // the first request waits for it, not the start
-  const answer = await answerAssessment({ ...api, assessments: await api.assessments() }, call);
+  const { server, answerAssessment } = await api.assessments();
+  const answer = await answerAssessment(server, call);
   if ("code" in answer) return responses.sendProblem(exchange, answer);
   if ("action" in answer) {
     exchange.isLookup = true;
@@ -33,8 +33,8 @@ async function setOutcome(exchange: Exchange, api: ApiContext, route: Route): Pr
   const call = callOf(exchange, api, "assess");
   const id = readPathValue(exchange, route);
   if (typeof id !== "string") return responses.sendProblem(exchange, id);
-  const { answerOutcome } = await import("../assess/answer.ts");
-  const answer = await answerOutcome({ ...api, assessments: await api.assessments() }, call, id);
+  const { server, answerOutcome } = await api.assessments();
+  const answer = await answerOutcome(server, call, id);
   return "code" in answer
     ? responses.sendProblem(exchange, answer)
     : responses.sendJson(exchange, 200, answer);

@@ -1,7 +1,7 @@
 // handler.ts: what the handler of an operation gets, and how it reads the value of its path.
 
 import type { OperationId, OperationRow, Scope } from "@inkling/contract";
-import type { Assessments } from "../assess/assessments.ts";
+import type { AssessServer, answerAssessment, answerOutcome } from "../assess/answer.ts";
 import type { Call } from "../batch/batch.ts";
 import type { BatchMemory } from "../batch/memory.ts";
 import { type Problem, problem } from "../http/problems.ts";
@@ -16,12 +16,19 @@ import type { Responses } from "./responses.ts";
 
 /** What handlers work with. */
 export interface ApiContext extends AppOptions {
-  /** Loaded with the first assessment. */
-  readonly assessments: () => Promise<Assessments>;
+  /** Loaded with the first assessment: the start does not wait for it. */
+  readonly assessments: () => Promise<AssessmentAnswers>;
   readonly pipeline: Pipeline;
   readonly admission: Admission;
   readonly responses: Responses;
   readonly memory: BatchMemory;
+}
+
+/** Answers about visitors, and what they work with. */
+interface AssessmentAnswers {
+  readonly server: AssessServer;
+  readonly answerAssessment: typeof answerAssessment;
+  readonly answerOutcome: typeof answerOutcome;
 }
 
 export interface Handling {

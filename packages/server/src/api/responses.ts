@@ -15,6 +15,7 @@ export const JSON_TYPE = "application/json";
 export const IP_CACHE = "private, max-age=300";
 export const NO_STORE = "no-store";
 const DATA_STATE = "Inkling-Data-State";
+const DATA_VERSION = "Inkling-Data-Version";
 
 const NO_RELEASE_VERSION = "none";
 /** An unread body is let pass up to this; after that the connection is closed. */
@@ -62,6 +63,9 @@ export class AnswerHeaders {
   }
 }
 
+const versionOf = ({ isSandbox, release }: Exchange): string =>
+  isSandbox ? SANDBOX_VERSION : (release?.manifest.id ?? NO_RELEASE_VERSION);
+
 /** What the answers of a release have in common, by lookup. */
 function answerTemplates(
   { manifest, etag }: LoadedRelease,
@@ -71,7 +75,7 @@ function answerTemplates(
     const state = states[lookup].plain;
     return new AnswerHeaders({
       "Content-Type": JSON_TYPE,
-      "Inkling-Data-Version": manifest.id,
+      [DATA_VERSION]: manifest.id,
       ...(lookup === "email"
         ? { "Cache-Control": NO_STORE }
         : { "Cache-Control": IP_CACHE, ETag: etag, Vary: "Authorization" }),
@@ -88,6 +92,9 @@ export class Responses {
   /** Those that `templates` were made of. */
   private templatesOf: Readonly<Record<Lookup, StateHeader>> | undefined;
   private templates: Readonly<Record<Lookup, AnswerHeaders>> | undefined;
+  /** The data version that `jsonHeaders` names. */
+  private jsonVersion = "";
+  private jsonHeaders = new AnswerHeaders({});
 
   constructor(options: AppOptions) {
     this.options = options;
@@ -101,8 +108,16 @@ export class Responses {
   }
 
   sendJson(exchange: Exchange, status: number, document: unknown): Response {
-    const headers = this.makeHeaders(exchange, JSON_TYPE, NO_STORE);
-    return new Response(JSON.stringify(document), { status, headers });
+    const version = versionOf(exchange);
+    if (version !== this.jsonVersion) {
+      this.jsonVersion = version;
+      this.jsonHeaders = new AnswerHeaders({
+        "Content-Type": JSON_TYPE,
+        "Cache-Control": NO_STORE,
+        [DATA_VERSION]: version,
+      });
+    }
+    return new Response(JSON.stringify(document), { status, headers: this.fill(this.jsonHeaders, exchange) });
   }
 
   /** The answer of nearly every request, from data: its headers are kept from one to the next. */
@@ -112,10 +127,13 @@ export class Responses {
       this.templatesOf = states;
       this.templates = answerTemplates(release, states);
     }
-    const policy = this.formatPolicy(exchange);
-    const left = policy === undefined ? "" : this.formatLeft(exchange);
-    const headers = this.templates[lookup].fill(exchange.id, policy, left);
+    const headers = this.fill(this.templates[lookup], exchange);
     return new Response(body as Uint8Array<ArrayBuffer>, { headers });
+  }
+
+  private fill(headers: AnswerHeaders, exchange: Exchange): Headers {
+    const policy = this.formatPolicy(exchange);
+    return headers.fill(exchange.id, policy, policy === undefined ? "" : this.formatLeft(exchange));
   }
 
   /** 304 where the request has this answer already. @param headers with its ETag */
@@ -133,9 +151,7 @@ export class Responses {
     const headers: HeaderFields = {
       "Content-Type": type,
       "Cache-Control": cache,
-      "Inkling-Data-Version": exchange.isSandbox
-        ? SANDBOX_VERSION
-        : (exchange.release?.manifest.id ?? NO_RELEASE_VERSION),
+      [DATA_VERSION]: versionOf(exchange),
       "X-Request-Id": exchange.id,
     };
     const policy = this.formatPolicy(exchange);

@@ -58,7 +58,7 @@ const UNREACHABLE = problem("DECISIONS_UNREACHABLE");
 const NEWLINE = 0x0a;
 const encoder = new TextEncoder();
 
-interface AssessServer extends BatchServer {
+export interface AssessServer extends BatchServer {
   readonly assessments: Assessments;
   readonly decisions: Decisions;
   readonly storesDecisions: boolean;
