@@ -1,7 +1,7 @@
 // handler.ts: what the handler of an operation gets, and how it reads the value of its path.
 
 import type { OperationId, OperationRow, Scope } from "@inkling/contract";
-import type { AssessServer, answerAssessment, answerOutcome } from "../assess/answer.ts";
+import type { AssessServer, answerAssessment, answerOutcome, decide } from "../assess/answer.ts";
 import type { Call } from "../batch/batch.ts";
 import type { BatchMemory } from "../batch/memory.ts";
 import { type Problem, problem } from "../http/problems.ts";
@@ -29,6 +29,7 @@ interface AssessmentAnswers {
   readonly server: AssessServer;
   readonly answerAssessment: typeof answerAssessment;
   readonly answerOutcome: typeof answerOutcome;
+  readonly decide: typeof decide;
 }
 
 export interface Handling {

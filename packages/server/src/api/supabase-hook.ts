@@ -59,8 +59,7 @@ async function judgeUser(exchange: Exchange, api: ApiContext): Promise<Response>
     ...(user.email && { email: user.email }),
     ...(user.id && { ref: user.id.slice(0, 128) }),
   };
-  const { decide } = await import("../assess/answer.ts"); // the first request waits for it, not the start
-  const server = { ...api, assessments: await api.assessments() };
+  const { server, decide } = await api.assessments();
   const question = questionOf(exchange);
   let decided = metadata.ip_address
     ? decide(server, { ...visitor, ip: metadata.ip_address }, question)
