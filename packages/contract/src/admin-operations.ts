@@ -260,7 +260,7 @@ const ROWS = {
     summary: "Change what a key may do",
     problems: ["KEY_NOT_FOUND", "KEY_REVOKED"],
     audits: ["key-changed"],
-    docs: "changes the given members, except `mode`; `null` unsets. `traced_until`, at most 7 days from now: until then the log names the [networks of its callers](operations.md#trace-a-key)",
+    docs: "changes the given members, except `mode`; `null` unsets. `traced_until`, at most 7 days from now: until then the log names the [networks of its callers](leaked-keys.md#trace-a-key)",
   },
   revoke_key: {
     method: "DELETE",
@@ -271,7 +271,7 @@ const ROWS = {
     otherStatus: 202,
     problems: ["KEY_NOT_FOUND"],
     audits: ["key-revoked"],
-    docs: "revokes a key; 202 with `stored: false` while the database cannot be written: [on this host, and stored later](operations.md#revoke-while-the-disk-is-full)",
+    docs: "revokes a key; 202 with `stored: false` while the database cannot be written: [on this host, and stored later](leaked-keys.md#revoke-while-the-disk-is-full)",
   },
   rotate_key: {
     method: "POST",
@@ -534,7 +534,7 @@ const ROWS = {
     path: `${ADMIN_PATH}database`,
     tag: "Keys",
     summary: "Is the database the one that this server knows?",
-    docs: "[was the database lost, or did it go back?](operations.md#database-lost-or-replaced) Keys that stay revoked, what applies only from copies, revocations that are not stored",
+    docs: "[was the database lost, or did it go back?](troubleshooting.md#database-lost-or-replaced) Keys that stay revoked, what applies only from copies, revocations that are not stored",
   },
   confirm_database: {
     method: "POST",

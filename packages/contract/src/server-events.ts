@@ -6,7 +6,7 @@ export const SERVER_EVENTS = {
   "key-traced": {
     about: "server",
     levels: ["info"],
-    help: "The [traced](operations.md#trace-a-key) `key` was used from `network`: one line a minute for each network and worker, at every log level.",
+    help: "The [traced](leaked-keys.md#trace-a-key) `key` was used from `network`: one line a minute for each network and worker, at every log level.",
   },
   "settings-reloaded": {
     about: "server",
@@ -156,7 +156,7 @@ export const SERVER_EVENTS = {
   "database-went-back": {
     about: "server",
     levels: ["error"],
-    help: "The newest audit entry known here is not in the database: [what to do](#database-lost-or-replaced). Ends with `database-confirmed`.",
+    help: "The newest audit entry known here is not in the database: [what to do](troubleshooting.md#database-lost-or-replaced). Ends with `database-confirmed`.",
   },
   "database-history-not-kept": {
     about: "server",

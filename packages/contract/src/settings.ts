@@ -296,7 +296,7 @@ export const SETTINGS = {
     type: { min: 0, max: 3_600 },
     default: 0,
     help: "seconds that a stopping server still accepts connections while /readyz is 503",
-    docs: "Seconds that a stopping server still accepts connections while `/readyz` is 503 ([operations.md](operations.md#stop)). The systemd unit sets `5`, the container image `15`.",
+    docs: "Seconds that a stopping server still accepts connections while `/readyz` is 503 ([service](service.md#stop)). The systemd unit sets `5`, the container image `15`.",
     readBy: ["primary", "worker"],
   },
   workers: {
@@ -304,7 +304,7 @@ export const SETTINGS = {
     unset: "one per core, at most 8; 1 if not Linux",
     computed: true,
     help: "processes that serve",
-    docs: "Worker processes, 1 to 64 ([operations.md](operations.md#workers)); `1`: a single process.",
+    docs: "Worker processes, 1 to 64 ([service](service.md#workers)); `1`: a single process.",
     readBy: ["primary", "worker"],
   },
   dnsServers: {

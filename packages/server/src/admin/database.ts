@@ -1,6 +1,6 @@
 // database.ts: the state of the database over the admin API, after it was lost or went back to an earlier state.
 //
-// src  docs/admin-api.md, docs/operations.md
+// src  docs/admin-api.md, docs/troubleshooting.md
 
 import { z } from "zod";
 import { adoptCopies, onlyInCopies } from "../store/adopt-copies.ts";
