@@ -45,7 +45,7 @@ Your overrides apply when the database can be read (INKLING_DATABASE_URL), other
 export function addLookup(program: Command, context: Context): Command {
   const lookups = program
     .command("lookup")
-    .description("answer from the release in use, in this process: no server, no key; overrides apply")
+    .description("look up values without a server or a key; overrides apply")
     .argument("[values...]", "IP addresses and email addresses; - reads them from standard input, one a line")
     .option(
       "--field <names>",
