@@ -44,6 +44,7 @@ export const MENU: readonly Section[] = [
     pages: [
       ["Sign-up protection", "/sign-up-protection", "docs/sign-up-protection.md"],
       ["Decisions and rules", "/decisions", "docs/decisions.md"],
+      ["Decision reference", "/decision-reference", "docs/decision-reference.md"],
       ["Stored decisions", "/stored-decisions", "docs/stored-decisions.md"],
       ["Auth hooks", "/auth-hooks", "docs/auth-hooks.md"],
     ],

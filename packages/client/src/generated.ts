@@ -20,7 +20,7 @@ export type MxOutcome = Open<"found" | "implicit" | "none" | "null" | "nxdomain"
 /** What to do with a visitor. */
 export type Action = "allow" | "challenge" | "deny";
 
-/** What raised the score: docs/decisions.md of the server. */
+/** What raised the score: docs/decision-reference.md of the server. */
 export type ReasonCode = Open<"tor_exit" | "abuser" | "proxy" | "hosting_network" | "privacy_relay" | "shared_address" | "forged_crawler" | "country_mismatch" | "impossible_travel" | "disposable" | "invalid_email" | "listed_domain" | "mistyped_domain" | "confusable_domain" | "role_account" | "email_relay" | "free_mail">;
 
 /** Data that an assessment did without. */

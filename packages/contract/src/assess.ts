@@ -1,6 +1,6 @@
 // assess.ts: what an assessment knows and gives: its actions, its facts, its reasons and the crawlers that it can check.
 //
-// The reasons of the engine, OpenAPI, the SDKs' types and the tables of docs/decisions.md derive from these rows.
+// The reasons of the engine, OpenAPI, the SDKs' types and the tables of docs/decision-reference.md derive from these rows.
 
 import { ANSWER_MEMBERS } from "./members.ts";
 import type { Shape, ValueOf } from "./shapes.ts";
