@@ -27,6 +27,7 @@ export const MENU: readonly Section[] = [
     text: "API",
     pages: [
       ["Endpoints", "/api", "docs/api.md"],
+      ["Batches", "/batches", "docs/batches.md"],
       ["Reference", "/reference", "openapi.json"],
       ["Errors", "/errors", "docs/errors.md"],
       ["Sandbox", "/sandbox", "docs/sandbox.md"],

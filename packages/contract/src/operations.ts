@@ -94,7 +94,7 @@ const BATCH = {
     "DATA_NOT_LOADED",
     "KEYS_NOT_LOADED",
   ],
-  docs: "[many at once](#many-at-once)",
+  docs: "many values at once ([batches](batches.md))",
 } as const satisfies Partial<OperationRow>;
 
 const MAXMIND = {
