@@ -33,6 +33,7 @@ export const MENU: readonly Section[] = [
       ["Sandbox", "/sandbox", "docs/sandbox.md"],
       ["Evidence", "/evidence", "docs/evidence.md"],
       ["Email checks", "/email", "docs/email.md"],
+      ["Mail hosts", "/mail-hosts", "docs/mail-hosts.md"],
       ["TypeScript client", "/client", "packages/client/README.md"],
       ["Python client", "/python", "packages/python/README.md"],
       ["In process", "/local", "packages/local/README.md"],
