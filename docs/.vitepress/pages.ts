@@ -77,7 +77,8 @@ export const MENU: readonly Section[] = [
     pages: [
       ["Feeds", "/feeds", "docs/feeds.md"],
       ["Your own feeds", "/own-feeds", "docs/own-feeds.md"],
-      ["Policy", "/policy", "docs/policy.md"],
+      ["Policy for addresses", "/policy", "docs/policy.md"],
+      ["Policy for mail domains", "/mail-policy", "docs/mail-policy.md"],
       ["Accuracy", "/accuracy", "docs/accuracy.md"],
       ["Segment format", "/segment-format", "docs/segment-format.md"],
     ],

@@ -122,7 +122,7 @@ export interface EmailEvidence {
   readonly id?: string;
   /** Popular domain that was probably meant, or domain that it looks like. */
   readonly did_you_mean?: string;
-  /** Weight of the feed where feeds disagreed (policy.md). */
+  /** Weight of the feed where feeds disagreed (policy for mail domains). */
   readonly weight?: number;
   /** Rule that kept the entry from having an effect, or how a member was filled in. */
   readonly why?: string;

@@ -93,7 +93,7 @@ export const EVIDENCE_ENTRY = {
       optional: true,
       lookups: ["email"],
       where: "email",
-      docs: "weight of the feed where feeds disagreed ([policy.md](policy.md#where-lists-disagree))",
+      docs: "weight of the feed where feeds disagreed ([policy for mail domains](mail-policy.md#where-lists-disagree))",
     },
     why: {
       ...TEXT,
