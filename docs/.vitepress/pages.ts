@@ -76,6 +76,9 @@ export const MENU: readonly Section[] = [
     text: "Data",
     pages: [
       ["Feeds", "/feeds", "docs/feeds.md"],
+      ["Feed updates", "/feed-updates", "docs/feed-updates.md"],
+      ["Feed failures", "/feed-failures", "docs/feed-failures.md"],
+      ["Inkling's own lists", "/own-lists", "docs/own-lists.md"],
       ["Your own feeds", "/own-feeds", "docs/own-feeds.md"],
       ["Policy for addresses", "/policy", "docs/policy.md"],
       ["Policy for mail domains", "/mail-policy", "docs/mail-policy.md"],

@@ -36,7 +36,7 @@ export const DATA_EVENTS = {
   "release-held": {
     about: "updates",
     levels: ["error"],
-    help: "Built, but it flags too much or too little: waits for `inkling data update --accept release` ([gates](feeds.md#gates)).",
+    help: "Built, but it flags too much or too little: waits for `inkling data update --accept release` ([gates](feed-updates.md#gates)).",
   },
   "data-update-busy": {
     about: "updates",

@@ -345,7 +345,7 @@ const ROWS = {
       "INTERNAL",
       "KEYS_NOT_LOADED",
     ],
-    docs: "current release; the [age of the data](#state-of-the-data) behind each answer; for each feed its age, entries, checksum, licence, last and next check, and whether it failed, is stale, expired or waiting for acceptance ([feeds](feeds.md#gates)). The reasons are in the [admin API](admin-api.md)",
+    docs: "current release; the [age of the data](#state-of-the-data) behind each answer; for each feed its age, entries, checksum, licence, last and next check, and whether it failed, is stale, expired or waiting for acceptance ([gates](feed-updates.md#gates)). The reasons are in the [admin API](admin-api.md)",
   },
   healthz: {
     ...OPEN,

@@ -118,7 +118,7 @@ export const SETTINGS = {
   mirror: {
     type: "mirror",
     help: "folder with one file per feed, named <feed id>.<anything>, or base URL (docs/feeds.md): the only source of feeds when set",
-    docs: "Only source of feeds when set: a folder or base URL ([feeds.md](feeds.md#where-copies-come-from)), without `?` and `#`.",
+    docs: "Only source of feeds when set: a folder or base URL ([names of its files](feed-updates.md#where-copies-come-from)), without `?` and `#`.",
     reloadable: true,
     readBy: ["builder"],
   },
