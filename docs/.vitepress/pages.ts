@@ -83,6 +83,7 @@ export const MENU: readonly Section[] = [
       ["Policy for addresses", "/policy", "docs/policy.md"],
       ["Policy for mail domains", "/mail-policy", "docs/mail-policy.md"],
       ["Accuracy", "/accuracy", "docs/accuracy.md"],
+      ["Accuracy radius", "/accuracy-radius", "docs/accuracy-radius.md"],
       ["Segment format", "/segment-format", "docs/segment-format.md"],
     ],
   },

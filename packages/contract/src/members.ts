@@ -237,7 +237,7 @@ const PLACE = {
           type: "integer",
           optional: true,
           description: "Whole kilometres, 67 % confidence",
-          docs: "whole kilometres, 67 % confidence; an estimate for DB-IP data: [accuracy.md](accuracy.md)",
+          docs: "whole kilometres, 67 % confidence; an estimate for DB-IP data: [accuracy radius](accuracy-radius.md)",
         },
         latitude: { type: "number", optional: true, minimum: -90, maximum: 90 },
         longitude: { type: "number", optional: true, minimum: -180, maximum: 180 },
