@@ -83,7 +83,10 @@ const ALIASES = new Map<readonly string[], Alias>([
     { name: "MxOutcome", about: "The result of the DNS check of a domain: docs/email.md of the server." },
   ],
   [ACTIONS, { name: "Action", about: "What to do with a visitor.", isClosed: true }],
-  [REASON_CODES, { name: "ReasonCode", about: "What raised the score: docs/decisions.md of the server." }],
+  [
+    REASON_CODES,
+    { name: "ReasonCode", about: "What raised the score: docs/decision-reference.md of the server." },
+  ],
   [DEGRADED_DATA, { name: "DegradedData", about: "Data that an assessment did without." }],
 ]);
 
