@@ -1,6 +1,7 @@
 // The sample answers of README.md and docs/ are those of a server with a release of the whole mirror.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { fetch } from "./checked-fetch.ts";
 import { mirrorRelease } from "./data-folders.ts";
 import { projectFiles } from "./project-files.ts";
 import { type SmallServer, startServerOn } from "./small-server.ts";
