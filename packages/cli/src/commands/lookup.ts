@@ -23,17 +23,17 @@ interface Row {
 const ROWS: Readonly<Record<Lookup, Row>> = {
   geolocate: {
     value: "ip",
-    title: "where an IP address is",
+    title: "look up where an IP address is",
     example: "81.2.69.142",
   },
   reputation: {
     value: "ip",
-    title: "whether an IP address is a known abuser, proxy or Tor exit",
+    title: "check whether an IP address is a known abuser, proxy or Tor exit",
     example: "185.220.101.1",
   },
   email: {
     value: "email",
-    title: "whether an email address is valid, and whether it is disposable",
+    title: "check whether an email address is valid, and whether it is disposable",
     example: "someone@mailinator.com",
   },
 };
