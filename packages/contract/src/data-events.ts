@@ -51,7 +51,7 @@ export const DATA_EVENTS = {
   "channel-refused": {
     about: "updates",
     levels: ["error"],
-    help: "The server does not follow the channel, because of `reason`. [Cluster](cluster.md#when-something-fails) explains `fault`. `channel-back` reports the end.",
+    help: "The server does not follow the channel, because of `reason`. [Cluster](cluster-failures.md#when-something-fails) explains `fault`. `channel-back` reports the end.",
   },
   "channel-not-reported": {
     about: "updates",

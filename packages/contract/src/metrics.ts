@@ -78,7 +78,7 @@ export const METRICS = {
   inkling_channel_refused: {
     type: "gauge",
     labels: ["fault"],
-    help: "1 while the server does not follow the channel, by reason (docs/cluster.md). It keeps serving its current release.",
+    help: "1 while the server does not follow the channel, by reason (docs/cluster-failures.md). It keeps serving its current release.",
   },
   inkling_answer_missing: {
     type: "gauge",
