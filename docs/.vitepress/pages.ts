@@ -67,6 +67,7 @@ export const MENU: readonly Section[] = [
       ["Metrics", "/metrics", "docs/metrics.md"],
       ["Console", "/console", "docs/console.md"],
       ["Admin API", "/admin-api", "docs/admin-api.md"],
+      ["Admin API errors", "/admin-errors", "docs/admin-errors.md"],
       ["Overrides", "/overrides", "docs/overrides.md"],
       ["Webhooks", "/webhooks", "docs/webhooks.md"],
       ["Audit trail", "/audit", "docs/audit.md"],
