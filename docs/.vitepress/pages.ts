@@ -101,6 +101,7 @@ export const MENU: readonly Section[] = [
       ["Metrics", "/metrics", "docs/metrics.md"],
       ["Log events", "/log-events", "docs/log-events.md"],
       ["Admin API", "/admin-api", "docs/admin-api.md"],
+      ["Admin API errors", "/admin-errors", "docs/admin-errors.md"],
     ],
   },
   {

@@ -8,7 +8,7 @@
 /** A closed list that later servers may extend. */
 export type Open<Known extends string> = Known | (string & {});
 
-/** What a feed states about the address, network or domain. */
+/** What a feed claims about the address, network or domain. */
 export type EvidenceLabel = Open<"tor_exit" | "vpn" | "public_proxy" | "attacker" | "criminal_network" | "botnet_c2" | "hosting" | "override" | "relay" | "public-resolver" | "listed-resolver" | "crawler" | "cdn" | "cdn-operator" | "mail-sender" | "monitor" | "webhook-sender" | "special_use" | "disposable" | "listed" | "free_mail" | "popular" | "shared_domain" | "name" | "mail_host" | "role_account" | "alias" | "mistyped" | "confusable" | "public_suffix" | "location" | "anycast" | "autonomous_system" | "isp" | "mobile" | "education" | "government" | "business" | "registry" | "derived" | "estimated">;
 
 /** What an entry does to the answer. */
@@ -20,13 +20,13 @@ export type MxOutcome = Open<"found" | "implicit" | "none" | "null" | "nxdomain"
 /** What to do with a visitor. */
 export type Action = "allow" | "challenge" | "deny";
 
-/** What raised the score: docs/decision-reference.md of the server. */
+/** A reason behind the score: docs/decision-reference.md of the server. */
 export type ReasonCode = Open<"tor_exit" | "abuser" | "proxy" | "hosting_network" | "privacy_relay" | "shared_address" | "forged_crawler" | "country_mismatch" | "impossible_travel" | "disposable" | "invalid_email" | "listed_domain" | "mistyped_domain" | "confusable_domain" | "role_account" | "email_relay" | "free_mail">;
 
-/** Data that an assessment did without. */
+/** Data that an assessment lacked. */
 export type DegradedData = Open<"is_abuser" | "is_proxy" | "is_tor_exit" | "disposable" | "geolocation" | "network">;
 
-/** Where an address is. Every member is present; its unknown leaves are omitted. */
+/** Where an address is. Every member is present; unknown fields inside it are omitted. */
 export interface Place {
   readonly city: { readonly name?: string; };
   readonly continent: { readonly code?: Open<"AF" | "AN" | "AS" | "EU" | "NA" | "OC" | "SA">; readonly name?: string; };
@@ -40,7 +40,7 @@ export interface Place {
   readonly subdivisions: readonly { /** The part of the ISO 3166-2 code after the hyphen. */ readonly iso_code?: string; readonly name?: string; }[];
 }
 
-/** Whether an address can be trusted. All false: no list names it. */
+/** The flags of an address. All are false if no list names it. */
 export interface Reputation {
   readonly is_abuser: boolean;
   readonly is_proxy: boolean;
@@ -143,7 +143,7 @@ export interface EvidenceEntries {
   readonly email: EmailEvidence;
 }
 
-/** Whose network an address is: docs/api.md of the server. */
+/** The owner and kind of an address's network: docs/api.md of the server. */
 export interface Network {
   /** The largest surrounding network with identical values. */
   readonly prefix: string;
@@ -161,7 +161,7 @@ export interface Network {
   readonly operator?: string;
 }
 
-/** What `network: true` adds to an answer about an address; null where the server has no such data. */
+/** What `network: true` adds to an answer about an address; null if the server has no such data. */
 export interface WithNetwork {
   /** Only with `include=network`; null if the release has no such data. */
   readonly network: Network | null;
@@ -204,13 +204,13 @@ export interface AssessmentInput {
   readonly facts?: FactValues;
 }
 
-/** A reason of the score, with its weight. */
+/** A reason behind the score, with its weight. */
 export interface Reason {
   readonly code: ReasonCode;
   readonly weight: number;
 }
 
-/** What a rule in shadow would have decided. */
+/** What a shadow rule would have decided. */
 export interface ShadowRule {
   readonly rule: string;
   readonly action: Action;

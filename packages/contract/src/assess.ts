@@ -1,4 +1,5 @@
-// assess.ts: what an assessment reads and returns: its actions, its facts and its reasons; crawlers.ts has the crawlers that it can check.
+// assess.ts: what an assessment reads and returns: its actions, facts and reasons. crawlers.ts has the crawlers that it
+// can check.
 //
 // The reasons of the engine, OpenAPI, the SDKs' types and the tables of docs/decision-reference.md derive from these rows.
 

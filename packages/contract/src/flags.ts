@@ -60,7 +60,7 @@ const ROWS = {
     name: "Tor exit",
     noun: "a Tor exit",
     plural: "Tor exits",
-    meaning: "Tor traffic leaves the network here",
+    meaning: "Tor traffic exits here",
     deny: "tor",
     sandbox: { number: 6, feed: "tor", label: "tor_exit", hosting: true },
     reason: { weight: 0.6, meaning: "the address is a Tor exit" },

@@ -28,7 +28,7 @@ export const METRICS = {
   inkling_admin_problems_total: {
     type: "counter",
     labels: ["code"],
-    help: "Refused requests to the admin listener, by code (docs/errors.md).",
+    help: "Refused requests to the admin listener, by code (docs/admin-errors.md).",
   },
   inkling_release_info: {
     type: "gauge",

@@ -353,7 +353,7 @@ const ROWS = {
     summary: "Liveness probe",
     description: "Returns 200 while the process can answer requests, whatever the state of its data.",
     answers: { 200: { description: "Alive", headers: COMMON_HEADERS, content: json("Health") } },
-    docs: "liveness probe: always 200",
+    docs: "liveness probe: 200 while the process responds",
   },
   readyz: {
     ...OPEN,

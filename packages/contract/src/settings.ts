@@ -132,7 +132,7 @@ export const SETTINGS = {
   },
   channel: {
     type: "channel",
-    help: "where releases come from instead of a build: folder, http(s)://host/path or s3://bucket/prefix; #name selects a channel other than stable",
+    help: "channel that servers take releases from, and builders publish to: folder, http(s)://host/path or s3://bucket/prefix; #name for another channel than stable",
     docs: "Where releases come from instead of a build, or where this host publishes them: a folder, `http(s)://…` or `s3://bucket/prefix` ([cluster](cluster.md)).",
     readBy: ["follower", "publisher"],
   },

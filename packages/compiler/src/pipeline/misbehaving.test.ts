@@ -203,8 +203,8 @@ const REFUSED: readonly Case[] = [
     times: { ...TIMES, totalMs: 300 },
   },
   {
-    name: "a drip that a long limit would let go on",
-    outcome: "aborted: at least 30 KB have to arrive in 30 s",
+    name: "a slow drip within a longer time limit",
+    outcome: "aborted: at least 30 KB must arrive in 30 s",
     bad: (response) => {
       response.writeHead(200);
       const timer = setInterval(() => response.write("4"), 5);
@@ -423,7 +423,7 @@ const TAKEN: readonly Taken[] = [
   },
   {
     name: "a byte-order mark and CRLF",
-    outcome: "taken as if they were not there",
+    outcome: "accepted and ignored",
     body: (list) => `\uFEFF${list.day(2).replaceAll("\n", "\r\n")}`,
     never: (manifest) => !isFlagged(manifest, addresses(2)[0]!) || !isFlagged(manifest, addresses(2)[199]!),
   },
