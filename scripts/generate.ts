@@ -11,6 +11,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { answerTables } from "./generators/answer-tables.ts";
 import { clientAnswers } from "./generators/client-answers.ts";
+import { commandTable } from "./generators/command-table.ts";
 import { decisionTables } from "./generators/decision-tables.ts";
 import { evidenceExamples } from "./generators/evidence-examples.ts";
 import { feedTables } from "./generators/feed-tables.ts";
@@ -29,6 +30,7 @@ const ROOT = join(import.meta.dirname, "..");
 const GENERATORS: readonly Generator[] = [
   answerTables,
   clientAnswers,
+  commandTable,
   decisionTables,
   evidenceExamples,
   feedTables,

@@ -59,8 +59,8 @@ test("every configuration is run here", () => {
     blocksOf(language)
       .map(({ path }) => path)
       .sort();
-  expect(pages("nginx")).toEqual(["docs/operations.md", "docs/proxies.md", "packages/client/README.md"]);
-  expect(pages("caddyfile")).toEqual(["docs/operations.md", "docs/proxies.md"]);
+  expect(pages("nginx")).toEqual(["docs/proxies.md", "docs/service.md", "packages/client/README.md"]);
+  expect(pages("caddyfile")).toEqual(["docs/proxies.md", "docs/service.md"]);
   for (const language of ["haproxy", "lua"]) expect(pages(language)).toEqual(["docs/proxies.md"]);
   expect(pages("systemd")).toEqual([]);
   expect(unnamed(projectFiles())).toEqual([]);
@@ -87,7 +87,7 @@ describe("proxies keep email addresses out of their logs, with and without a ser
   withPrograms("nginx", ["nginx", "openssl", ...tools], canUnshare, () => {
     const given: Given = {
       proxy: "nginx",
-      config: block("nginx", "docs/operations.md"),
+      config: block("nginx", "docs/service.md"),
       origin: "https://127.0.0.1",
       headers: {},
     };
@@ -126,7 +126,7 @@ describe("proxies keep email addresses out of their logs, with and without a ser
   withPrograms("Caddy", ["caddy", ...tools], canUnshare, () => {
     const given: Given = {
       proxy: "caddy",
-      config: block("caddyfile", "docs/operations.md"),
+      config: block("caddyfile", "docs/service.md"),
       origin: "https://127.0.0.1",
       headers: {},
     };
@@ -266,7 +266,7 @@ describe("the service of systemd", () => {
 
   const programs = ["useradd", "install", "runuser", "setpriv", "ip", "mount"];
   withPrograms("the documented steps make user, folder and key, and it starts", programs, isRoot(), () => {
-    const steps = block("sh", "docs/operations.md");
+    const steps = block("sh", "docs/service.md");
     const { owner, key, ready, exitCode, shell } = serviceRun<Started>({ steps, full: FULL });
     expect([owner, shell]).toEqual(["inkling:inkling 750", "/usr/sbin/nologin"]);
     expect(key).toStartWith("ink_live_");

@@ -396,10 +396,6 @@ describe("docs match the code", () => {
     ]);
   });
 
-  test.each(commands)("docs/operations.md has `inkling %s`", (command) => {
-    expect(read("docs/operations.md")).toContain(`inkling ${command}`);
-  });
-
   /** What follows "inkling" in code: in backticks, or at the start of a line of an example. */
   const unknownCommands = (all: readonly File[]) =>
     all.flatMap(({ path, text }) =>

@@ -16,12 +16,21 @@ export interface SmallServer {
 }
 
 /** With small release 1. The caller stops it. @param networks of the keys */
-export async function startSmallServer(
+export function startSmallServer(
   options: Partial<ServerOptions> = {},
   networks: readonly string[] = [],
 ): Promise<SmallServer> {
   const dataDir = temporaryFolder();
   smallRelease(dataDir, 1);
+  return startServerOn(dataDir, options, networks);
+}
+
+/** With the release of a data folder, which gets a database. The caller stops it. */
+export async function startServerOn(
+  dataDir: string,
+  options: Partial<ServerOptions> = {},
+  networks: readonly string[] = [],
+): Promise<SmallServer> {
   const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
   const store = await openStore(databaseUrl);
   const keyOf = async (mode: "live" | "test") =>

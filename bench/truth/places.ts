@@ -2,7 +2,7 @@
 //
 // in   a release, GeoLite2 (samples.ts), operators' geofeeds in the mirror
 // out  figures; GeoLite2's own where it can be asked the same
-// note The radii were made from GeoLite2 (docs/accuracy.md), by halves: "built from" here, "held out" there.
+// note The radii were made from GeoLite2 (docs/accuracy-radius.md), by halves: "built from" here, "held out" there.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
 // truth.ts: `npm run bench -- truth`: how right the answers are, by samples; writes bench/TRUTH.md, and tables of
-// docs/accuracy.md and docs/decisions.md.
+// docs/accuracy.md and docs/decision-reference.md.
 //
 // in   a release from the mirror where there is one, one from the npm packages, samples (samples.ts)
 // out  both files; a measure whose sample is not on this machine is named with what is missing
@@ -52,7 +52,7 @@ export async function writeTruth(commit: string): Promise<string> {
   const file = join(BENCH, "TRUTH.md");
   writeFileSync(file, parts.join("\n"));
   writeIntoDocs("docs/accuracy.md", `${measured}\n${main}`);
-  writeIntoDocs("docs/decisions.md", `${measured}\n${decisions}`);
+  writeIntoDocs("docs/decision-reference.md", `${measured}\n${decisions}`);
   return file;
 }
 

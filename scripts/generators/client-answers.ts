@@ -37,12 +37,12 @@ const OF_LOOKUP: Readonly<
 > = {
   geolocate: {
     answer: "Place",
-    about: "Where an address is. Every member is present; its unknown leaves are omitted.",
+    about: "Where an address is. Every member is present; unknown fields inside it are omitted.",
     evidence: "PlaceEvidence",
   },
   reputation: {
     answer: "Reputation",
-    about: "Whether an address can be trusted. All false: no list names it.",
+    about: "The flags of an address. All are false if no list names it.",
     evidence: "ReputationEvidence",
   },
   email: { answer: "EmailVerdict", about: "The verdict on an email address.", evidence: "EmailEvidence" },
@@ -53,7 +53,7 @@ const OPT_INS: Readonly<
 > = {
   network: {
     name: "WithNetwork",
-    about: "What `network: true` adds to an answer about an address; null where the server has no such data.",
+    about: "What `network: true` adds to an answer about an address; null if the server has no such data.",
   },
   subject: { name: "WithSubject", about: "What `subject: true` adds to an answer about an address." },
   mx: { name: "WithChecks", about: 'What `checks: ["mx"]` adds to an answer about an email address.' },
@@ -75,7 +75,7 @@ interface Alias {
 const ALIASES = new Map<readonly string[], Alias>([
   [
     EVIDENCE_LABELS,
-    { name: "EvidenceLabel", about: "What a feed states about the address, network or domain." },
+    { name: "EvidenceLabel", about: "What a feed claims about the address, network or domain." },
   ],
   [EVIDENCE_ENTRY.members.effect.values, { name: "Effect", about: "What an entry does to the answer." }],
   [
@@ -83,8 +83,11 @@ const ALIASES = new Map<readonly string[], Alias>([
     { name: "MxOutcome", about: "The result of the DNS check of a domain: docs/email.md of the server." },
   ],
   [ACTIONS, { name: "Action", about: "What to do with a visitor.", isClosed: true }],
-  [REASON_CODES, { name: "ReasonCode", about: "What raised the score: docs/decisions.md of the server." }],
-  [DEGRADED_DATA, { name: "DegradedData", about: "Data that an assessment did without." }],
+  [
+    REASON_CODES,
+    { name: "ReasonCode", about: "A reason behind the score: docs/decision-reference.md of the server." },
+  ],
+  [DEGRADED_DATA, { name: "DegradedData", about: "Data that an assessment lacked." }],
 ]);
 
 /** Objects with a type of their own. */
@@ -164,12 +167,12 @@ function assessments(): readonly string[] {
     }),
     declaration({
       name: reasons.of.name,
-      about: "A reason of the score, with its weight.",
+      about: "A reason behind the score, with its weight.",
       members: reasons.of.members,
     }),
     declaration({
       name: shadow.of.name,
-      about: "What a rule in shadow would have decided.",
+      about: "What a shadow rule would have decided.",
       members: shadow.of.members,
     }),
     declaration({
@@ -231,7 +234,7 @@ export type Open<Known extends string> = Known | (string & {});
     `/** The evidence of each lookup. */\nexport interface EvidenceEntries {\n${indented(LOOKUPS.map((lookup) => `readonly ${lookup}: ${OF_LOOKUP[lookup].evidence};`))}\n}\n`,
     declaration({
       name: NETWORK.name,
-      about: "Whose network an address is: docs/api.md of the server.",
+      about: "The owner and kind of an address's network: docs/api.md of the server.",
       members: NETWORK.members,
     }),
     ...optIns,

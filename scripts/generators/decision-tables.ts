@@ -1,9 +1,9 @@
-// decision-tables.ts: generates the tables of reasons and facts in docs/decisions.md from the rows of assessments.
+// decision-tables.ts: generates the tables of reasons and facts in docs/decision-reference.md from the rows of assessments.
 
 import { FACT_NAMES, FACT_ROWS, REASON_CODES, REASON_ROWS } from "@inkling/contract";
 import { type GeneratedSection, markdownTable } from "./generated.ts";
 
-const PAGE = "docs/decisions.md";
+const PAGE = "docs/decision-reference.md";
 
 export function decisionTables(): GeneratedSection[] {
   const reasons = REASON_CODES.map((code) => {

@@ -1,4 +1,4 @@
-// log-event-tables.ts: generates the tables of log events in docs/operations.md.
+// log-event-tables.ts: generates the tables of log events in docs/log-events.md.
 
 import { LOG_EVENTS, type LogEventRow } from "@inkling/contract";
 import { type GeneratedSection, markdownTable } from "./generated.ts";
@@ -10,6 +10,6 @@ export function logEventTables(): GeneratedSection[] {
       .filter(([, { about }]) => about === subject)
       .map(([name, { levels, help }]) => [`\`${name}\``, levels.join(", "), help]);
     const content = markdownTable(["log event", "level", "meaning"], lines);
-    return { path: "docs/operations.md", section: `log events: ${subject}`, content };
+    return { path: "docs/log-events.md", section: `log events: ${subject}`, content };
   });
 }

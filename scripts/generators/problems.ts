@@ -1,14 +1,19 @@
-// problems.ts: generates the SDK's error codes and hints, and the tables of docs/errors.md.
+// problems.ts: generates the SDK's error codes and hints, and the tables of docs/errors.md and docs/admin-errors.md.
 
 import { ADMIN_PROBLEMS, CLIENT_PROBLEMS, PROBLEMS } from "@inkling/contract";
 import { type Generated, markdownTable } from "./generated.ts";
 
 const PAGE = "docs/errors.md";
+const ADMIN_PAGE = "docs/admin-errors.md";
 
 export const problems = (): Generated[] => [
   { path: "packages/client/src/error-codes.ts", content: codes() },
-  { path: PAGE, section: "problems", content: table(PROBLEMS) },
-  { path: PAGE, section: "admin problems", content: table(ADMIN_PROBLEMS) },
+  { path: PAGE, section: "problems", content: table(PROBLEMS, () => "") },
+  {
+    path: ADMIN_PAGE,
+    section: "admin problems",
+    content: table(ADMIN_PROBLEMS, (code) => (Object.hasOwn(PROBLEMS, code) ? "errors.md" : "")),
+  },
 ];
 
 function codes(): string {
@@ -32,11 +37,15 @@ ${hints(CLIENT_PROBLEMS)}
 `;
 }
 
-function table(rows: Readonly<Record<string, { readonly status: number; readonly title: string }>>): string {
+/** @param pageOf the page with a code's section; "" is the table's own */
+function table(
+  rows: Readonly<Record<string, { readonly status: number; readonly title: string }>>,
+  pageOf: (code: string) => string,
+): string {
   return markdownTable(
     ["code", "status", "title"],
     Object.entries(rows).map(([code, { status, title }]) => [
-      `[\`${code}\`](#${code.toLowerCase()})`,
+      `[\`${code}\`](${pageOf(code)}#${code.toLowerCase()})`,
       String(status),
       title,
     ]),

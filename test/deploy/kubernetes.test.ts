@@ -237,7 +237,7 @@ for (const mode of MODES) {
       ({ name }) => name === "INKLING_DRAIN_SECONDS",
     );
     expect(drain?.value).toBe("15");
-    expect(pod.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(Number(drain!.value) + 15); // docs/operations.md, "Stop"
+    expect(pod.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(Number(drain!.value) + 15); // docs/service.md, "Stop"
   });
 
   withPrograms(`${mode} is hardened, and every mount has its volume`, ["kubectl"], true, () => {

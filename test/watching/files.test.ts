@@ -1,4 +1,4 @@
-// The alert rules and the dashboard of deploy/: they name metrics and labels that exist, and sections of the runbook.
+// The alert rules and the dashboard of deploy/: they name metrics and labels that exist, and sections of docs/troubleshooting.md.
 
 import { describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
@@ -28,15 +28,11 @@ function unknownIn(query: string): string[] {
   });
 }
 
-const operations = readFileSync(join(ROOT, "docs/operations.md"), "utf8");
-const runbook = operations.slice(
-  operations.indexOf("\n## Incident runbook"),
-  operations.indexOf("\n## Commands"),
-);
-const sections = [...runbook.matchAll(/^### (.+)$/gm)].map(([, title]) =>
+const page = readFileSync(join(ROOT, "docs/troubleshooting.md"), "utf8");
+const sections = [...page.matchAll(/^### (.+)$/gm)].map(([, title]) =>
   title!.toLowerCase().replaceAll(" ", "-"),
 );
-const LINK = /^https:\/\/inkling\.example\/docs\/operations\.md#([\w-]+)$/;
+const LINK = /^https:\/\/inkling\.example\/docs\/troubleshooting\.md#([\w-]+)$/;
 
 test("queries name metrics and labels that exist", () => {
   expect(QUERIES.length).toBeGreaterThan(40);
@@ -51,7 +47,7 @@ test.each([
 ])("what does not exist is found: %s", (query, problem) => expect(unknownIn(query)).toEqual([problem]));
 
 describe("alerts", () => {
-  test("have unique names, a severity, texts, and a link to a section of the runbook", () => {
+  test("have unique names, a severity, texts, and a link to a section of docs/troubleshooting.md", () => {
     const names = ALERTS.map(({ alert }) => alert);
     expect(names).toHaveLength(new Set(names).size);
     for (const { alert, labels, annotations } of ALERTS) {
@@ -67,8 +63,8 @@ describe("alerts", () => {
     }
   });
 
-  test("are what docs/metrics.md lists, and each section of the runbook is linked", () => {
-    const docs = readFileSync(join(ROOT, "docs/metrics.md"), "utf8");
+  test("are what docs/monitoring.md lists, and each section of docs/troubleshooting.md is linked", () => {
+    const docs = readFileSync(join(ROOT, "docs/monitoring.md"), "utf8");
     const listed = [...docs.matchAll(/^\| `(Inkling\w+)` \| (\w+) \|/gm)].map(([, name, severity]) => [
       name,
       severity,

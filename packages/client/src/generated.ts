@@ -8,7 +8,7 @@
 /** A closed list that later servers may extend. */
 export type Open<Known extends string> = Known | (string & {});
 
-/** What a feed states about the address, network or domain. */
+/** What a feed claims about the address, network or domain. */
 export type EvidenceLabel = Open<"tor_exit" | "vpn" | "public_proxy" | "attacker" | "criminal_network" | "botnet_c2" | "hosting" | "override" | "relay" | "public-resolver" | "listed-resolver" | "crawler" | "cdn" | "cdn-operator" | "mail-sender" | "monitor" | "webhook-sender" | "special_use" | "disposable" | "listed" | "free_mail" | "popular" | "shared_domain" | "name" | "mail_host" | "role_account" | "alias" | "mistyped" | "confusable" | "public_suffix" | "location" | "anycast" | "autonomous_system" | "isp" | "mobile" | "education" | "government" | "business" | "registry" | "derived" | "estimated">;
 
 /** What an entry does to the answer. */
@@ -20,13 +20,13 @@ export type MxOutcome = Open<"found" | "implicit" | "none" | "null" | "nxdomain"
 /** What to do with a visitor. */
 export type Action = "allow" | "challenge" | "deny";
 
-/** What raised the score: docs/decisions.md of the server. */
+/** A reason behind the score: docs/decision-reference.md of the server. */
 export type ReasonCode = Open<"tor_exit" | "abuser" | "proxy" | "hosting_network" | "privacy_relay" | "shared_address" | "forged_crawler" | "country_mismatch" | "impossible_travel" | "disposable" | "invalid_email" | "listed_domain" | "mistyped_domain" | "confusable_domain" | "role_account" | "email_relay" | "free_mail">;
 
-/** Data that an assessment did without. */
+/** Data that an assessment lacked. */
 export type DegradedData = Open<"is_abuser" | "is_proxy" | "is_tor_exit" | "disposable" | "geolocation" | "network">;
 
-/** Where an address is. Every member is present; its unknown leaves are omitted. */
+/** Where an address is. Every member is present; unknown fields inside it are omitted. */
 export interface Place {
   readonly city: { readonly name?: string; };
   readonly continent: { readonly code?: Open<"AF" | "AN" | "AS" | "EU" | "NA" | "OC" | "SA">; readonly name?: string; };
@@ -34,13 +34,13 @@ export interface Place {
   readonly country: { /** ISO 3166-1 alpha-2; XK is Kosovo. */ readonly iso_code?: string; readonly name?: string; };
   readonly location: { /** Whole kilometres, 67 % confidence. */ readonly accuracy_radius?: number; readonly latitude?: number; readonly longitude?: number; /** IANA name. */ readonly time_zone?: string; };
   readonly postal: { readonly code?: string; };
-  /** Where the block of addresses is registered. */
+  /** Where the address block is registered. */
   readonly registered_country: { /** ISO 3166-1 alpha-2; XK is Kosovo. */ readonly iso_code?: string; readonly name?: string; };
   /** From largest to smallest. */
-  readonly subdivisions: readonly { /** The part after the hyphen of ISO 3166-2. */ readonly iso_code?: string; readonly name?: string; }[];
+  readonly subdivisions: readonly { /** The part of the ISO 3166-2 code after the hyphen. */ readonly iso_code?: string; readonly name?: string; }[];
 }
 
-/** Whether an address can be trusted. All false: no list names it. */
+/** The flags of an address. All are false if no list names it. */
 export interface Reputation {
   readonly is_abuser: boolean;
   readonly is_proxy: boolean;
@@ -49,9 +49,9 @@ export interface Reputation {
 
 /** The verdict on an email address. */
 export interface EmailVerdict {
-  /** Could it receive mail from the internet, as far as its text tells? */
+  /** True if the address could receive mail from the internet, judging by its text only. */
   readonly valid: boolean;
-  /** The domain belongs to a disposable-email provider; set wherever a domain can be read, valid or not. */
+  /** The domain belongs to a disposable-email provider. Inkling decides this for invalid addresses, too, if they have a readable domain. */
   readonly disposable: boolean;
   /** The entry that matched, then the service that runs it; empty when not disposable. */
   readonly providers: readonly string[];
@@ -66,29 +66,29 @@ export interface Answers {
 
 /** An entry of the evidence of geolocate. */
 export interface PlaceEvidence {
-  /** A feed of /v1/status; `override`, `inkling` and a few more are no feeds. */
+  /** A feed id of /v1/status, or another source, such as `override` or `inkling`. */
   readonly feed: string;
-  /** What the feed knows, as in `vpn` or `relay`. */
+  /** What the feed claims, such as `vpn` or `relay`. */
   readonly label: EvidenceLabel;
   /** What the entry does to the answer (effects). */
   readonly effect: Effect;
   /** Members of the answer that it filled in. */
   readonly members?: readonly string[];
-  /** Rule that kept the entry from having an effect, or how a member was filled in. */
+  /** Rule that cancelled the entry's effect, or how a member was filled in. */
   readonly why?: string;
-  /** Reputation: smallest network of the feed that contains the address; geolocate: largest network with the same answer. */
+  /** Reputation: the feed's smallest network that contains the address; geolocate: the largest network with the same answer. */
   readonly network?: string;
-  /** When the copy in use was fetched, or put into the mirror. */
+  /** When Inkling fetched the copy, or when the file was put into the mirror. */
   readonly fetched_at?: string;
-  /** When the publisher made that copy. */
+  /** When the publisher published that copy. */
   readonly published_at?: string;
 }
 
 /** An entry of the evidence of reputation. */
 export interface ReputationEvidence {
-  /** A feed of /v1/status; `override`, `inkling` and a few more are no feeds. */
+  /** A feed id of /v1/status, or another source, such as `override` or `inkling`. */
   readonly feed: string;
-  /** What the feed knows, as in `vpn` or `relay`. */
+  /** What the feed claims, such as `vpn` or `relay`. */
   readonly label: EvidenceLabel;
   /** What the entry does to the answer (effects). */
   readonly effect: Effect;
@@ -96,43 +96,43 @@ export interface ReputationEvidence {
   readonly flags?: readonly Open<"is_abuser" | "is_proxy" | "is_tor_exit" | "disposable">[];
   /** Members of the answer that it filled in. */
   readonly members?: readonly string[];
-  /** Of an override. */
+  /** The override's id. */
   readonly id?: string;
-  /** Rule that kept the entry from having an effect, or how a member was filled in. */
+  /** Rule that cancelled the entry's effect, or how a member was filled in. */
   readonly why?: string;
-  /** Reputation: smallest network of the feed that contains the address; geolocate: largest network with the same answer. */
+  /** Reputation: the feed's smallest network that contains the address; geolocate: the largest network with the same answer. */
   readonly network?: string;
-  /** When the copy in use was fetched, or put into the mirror. */
+  /** When Inkling fetched the copy, or when the file was put into the mirror. */
   readonly fetched_at?: string;
-  /** When the publisher made that copy. */
+  /** When the publisher published that copy. */
   readonly published_at?: string;
 }
 
 /** An entry of the evidence of email. */
 export interface EmailEvidence {
-  /** A feed of /v1/status; `override`, `inkling` and a few more are no feeds. */
+  /** A feed id of /v1/status, or another source, such as `override` or `inkling`. */
   readonly feed: string;
-  /** What the feed knows, as in `vpn` or `relay`. */
+  /** What the feed claims, such as `vpn` or `relay`. */
   readonly label: EvidenceLabel;
   /** What the entry does to the answer (effects). */
   readonly effect: Effect;
   /** Flags that it sets or removes. */
   readonly flags?: readonly Open<"is_abuser" | "is_proxy" | "is_tor_exit" | "disposable">[];
-  /** Of an override. */
+  /** The override's id. */
   readonly id?: string;
-  /** Popular domain that was probably meant, or domain that it looks like. */
+  /** Popular domain that the person probably meant, or domain that the name looks like. */
   readonly did_you_mean?: string;
-  /** Weight of the feed where feeds disagreed (policy.md). */
+  /** Weight of the feed, if feeds disagree (policy for mail domains). */
   readonly weight?: number;
-  /** Rule that kept the entry from having an effect, or how a member was filled in. */
+  /** Rule that cancelled the entry's effect, or how a member was filled in. */
   readonly why?: string;
-  /** Domain that the feed lists: the one asked about, or a parent. */
+  /** Domain on the feed's list: the address's own domain, or a parent. */
   readonly domain?: string;
   /** Disposable mail host that receives the domain's mail. */
   readonly mail_host?: string;
-  /** When the copy in use was fetched, or put into the mirror. */
+  /** When Inkling fetched the copy, or when the file was put into the mirror. */
   readonly fetched_at?: string;
-  /** When the publisher made that copy. */
+  /** When the publisher published that copy. */
   readonly published_at?: string;
 }
 
@@ -143,35 +143,35 @@ export interface EvidenceEntries {
   readonly email: EmailEvidence;
 }
 
-/** Whose network an address is: docs/api.md of the server. */
+/** The owner and kind of an address's network: docs/api.md of the server. */
 export interface Network {
-  /** The largest network around the address of which all this holds. */
+  /** The largest surrounding network with identical values. */
   readonly prefix: string;
-  /** The autonomous system that announces it. */
+  /** The autonomous system that announces the network. */
   readonly asn?: number;
-  /** Of that system. */
+  /** The autonomous system's name. */
   readonly organization?: string;
-  /** `hosting`, `isp`, `mobile`, `education`, `government` or `business`, by a published range or a rule of `packages/compiler/data/network-kinds.csv` about the name. `unknown` where none fits, or rules of two kinds do: a tenth of announced IPv4, three tenths of IPv6. */
+  /** `hosting`, `isp`, `mobile`, `education`, `government` or `business` (how it is decided). `unknown` if no rule applies or rules disagree: 10 % of announced IPv4, 30 % of IPv6. */
   readonly kind: Open<"hosting" | "isp" | "mobile" | "education" | "government" | "business" | "unknown">;
-  /** Do many people come from one address, as published? */
+  /** True if the operator publishes that many people share one address. */
   readonly shared: boolean;
-  /** What operators publish about it. New ones may come. */
+  /** Services that operators publish for the network. Later versions may add values. */
   readonly services: readonly Open<"cdn" | "crawler" | "mail_sender" | "monitor" | "relay" | "resolver" | "webhook_sender">[];
-  /** Who publishes that its service runs there: openai, google. */
+  /** The operator that publishes the network for its service: openai, google. */
   readonly operator?: string;
 }
 
-/** What `network: true` adds to an answer about an address; null where the server has no such data. */
+/** What `network: true` adds to an answer about an address; null if the server has no such data. */
 export interface WithNetwork {
-  /** Only with `include=network`; null where the release has no such data. */
+  /** Only with `include=network`; null if the release has no such data. */
   readonly network: Network | null;
 }
 
 /** What `subject: true` adds to an answer about an address. */
 export interface WithSubject {
-  /** Only with `include=subject`: in normal form, IPv4 unwrapped. */
+  /** Only with `include=subject`: the address that was looked up, in normal form. */
   readonly ip: string;
-  /** Only with `include=subject`: the network that the data has this answer for. */
+  /** Only with `include=subject`: the network that shares this answer in the data. */
   readonly prefix: string;
 }
 
@@ -184,9 +184,9 @@ export interface WithChecks {
 /** Facts by name. */
 export type FactValues = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
-/** A visitor: an event, and an address, an email address or both. */
+/** A visitor: an event with an address, an email address, or both. */
 export interface AssessmentInput {
-  /** What the visitor does: `sign_up`, `login`, `checkout` or a name of your own. */
+  /** What the visitor does: `sign_up`, `login`, `checkout` or a name that you choose. */
   readonly event: string;
   /** The visitor's address. */
   readonly ip?: string;
@@ -194,48 +194,48 @@ export interface AssessmentInput {
   readonly email?: string;
   /** The `User-Agent` of the visitor's request. */
   readonly user_agent?: string;
-  /** Your name for the visitor or the attempt, at most 128 characters without control characters; stored with a decision. */
+  /** Your name for the visitor or the attempt: at most 128 characters, without control characters. Stored with the decision. */
   readonly ref?: string;
-  /** Where you expect the visitor, as ISO 3166-1 alpha-2: the country of the card or the account. */
+  /** The country of the card or the account, as ISO 3166-1 alpha-2. */
   readonly expected_country?: string;
-  /** Where and when you saw the account last, for the speed of its journey. */
-  readonly previous?: { readonly latitude: number; readonly longitude: number; /** Kilometres; that of the present location unless given. */ readonly accuracy_radius?: number; /** When, with an offset: 2026-11-23T09:00:00Z. */ readonly at: string; };
-  /** At most 32 facts of your own: texts, numbers, booleans and lists of texts, as the ruleset declares them. */
+  /** Where and when you last saw the account, to compute its speed of travel. */
+  readonly previous?: { readonly latitude: number; readonly longitude: number; /** Kilometres; by default the radius of the current location. */ readonly accuracy_radius?: number; /** The time, with an offset: 2026-11-23T09:00:00Z. */ readonly at: string; };
+  /** At most 32 facts of your own, as the ruleset declares them: texts, numbers, booleans and lists of texts. */
   readonly facts?: FactValues;
 }
 
-/** A reason of the score, with its weight. */
+/** A reason behind the score, with its weight. */
 export interface Reason {
   readonly code: ReasonCode;
   readonly weight: number;
 }
 
-/** What a rule in shadow would have decided. */
+/** What a shadow rule would have decided. */
 export interface ShadowRule {
   readonly rule: string;
   readonly action: Action;
   readonly review?: true;
 }
 
-/** Should this visitor be let in, and why? (docs/decisions.md) */
+/** The decision about a visitor, and why (docs/decisions.md). */
 export interface Assessment {
-  /** Of this assessment. */
+  /** The assessment's id. */
   readonly id: string;
   /** What to do with the visitor. */
   readonly action: Action;
-  /** A rule asks for a person to look. */
+  /** True if a rule asks for a manual review. */
   readonly review: boolean;
-  /** 1 - (1 - weight) * (1 - weight) ... over the reasons, to two digits. No probability. */
+  /** 1 - (1 - weight) * (1 - weight) ... over the reasons, to two digits. It is not a probability. */
   readonly score: number;
-  /** What raised the score. New codes may come. */
+  /** The reasons behind the score. Later versions may add codes. */
   readonly reasons: readonly Reason[];
-  /** The rule that decided; null: the score did. */
+  /** The rule that decided; null if the score decided. */
   readonly rule: string | null;
-  /** What rules in shadow would have decided; they never change the action. */
+  /** What each shadow rule would have decided. Shadow rules never change the action. */
   readonly shadow: readonly ShadowRule[];
-  /** Data that the server lacks; the visitor may look more innocent than it is. */
+  /** Missing data. The visitor may look more innocent than they are. */
   readonly degraded: readonly DegradedData[];
-  /** Number of the ruleset; 0: none was published. */
+  /** The ruleset's number; 0 before the first one is published. */
   readonly ruleset: number;
   /** The release of the data. */
   readonly data_version: string;
@@ -243,7 +243,7 @@ export interface Assessment {
 
 /** What `facts: true` adds to an assessment. */
 export interface WithFacts {
-  /** Only with `include=facts`: what rules read, by name; unknown facts are left out. */
+  /** Only with `include=facts`: the facts that rules read, by name. Unknown facts are omitted. */
   readonly facts: FactValues;
 }
 

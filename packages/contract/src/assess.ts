@@ -1,6 +1,7 @@
-// assess.ts: what an assessment knows and gives: its actions, its facts, its reasons and the crawlers that it can check.
+// assess.ts: what an assessment reads and returns: its actions, facts and reasons. crawlers.ts has the crawlers that it
+// can check.
 //
-// The reasons of the engine, OpenAPI, the SDKs' types and the tables of docs/decisions.md derive from these rows.
+// The reasons of the engine, OpenAPI, the SDKs' types and the tables of docs/decision-reference.md derive from these rows.
 
 import { FLAG_ROWS, REPUTATION_FLAGS, type ReputationFlag } from "./flags.ts";
 import { ANSWER_MEMBERS } from "./members.ts";
@@ -13,10 +14,6 @@ export type Action = (typeof ACTIONS)[number];
 /** What became of a visitor, as the operator or the application labels a decision. */
 export const OUTCOMES = ["legitimate", "abuse"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
-
-/** Outcomes of comparing the crawler that a user agent claims to be with the ranges that its operator publishes. */
-export const CRAWLER_CHECKS = ["verified", "forged", "unverifiable"] as const;
-export type CrawlerCheck = (typeof CRAWLER_CHECKS)[number];
 
 /** The score from which on a visitor is challenged, or denied. */
 export const DEFAULT_THRESHOLDS = { challenge: 0.5, deny: 0.85 } as const;
@@ -51,7 +48,7 @@ export const countFact = (subject: CountSubject, window: CountWindow): CountFact
 const counted = (of: string) =>
   ({
     type: "number",
-    meaning: `assessments of ${of}, the present one included; known only while a rule reads it`,
+    meaning: `assessments of ${of}, including the current one; known only if a rule reads it`,
   }) as const;
 
 type FlagFact = `ip.${ReputationFlag}`;
@@ -60,7 +57,7 @@ export const flagFact = (flag: ReputationFlag): FlagFact => `ip.${flag}`;
 const FLAG_FACTS = Object.fromEntries(
   REPUTATION_FLAGS.map((flag) => [
     flagFact(flag),
-    { type: "boolean", data: flag, meaning: "flag of the reputation" },
+    { type: "boolean", data: flag, meaning: "the flag of the reputation lookup" },
   ]),
 ) as Readonly<Record<FlagFact, { readonly type: "boolean" } & FactRow>>;
 
@@ -68,59 +65,83 @@ const NETWORK = { data: "network" } as const;
 const PLACE = { data: "geolocation" } as const;
 
 const FACTS = {
-  event: { type: "text", meaning: "what the visitor does, as sent: `sign_up`" },
-  user_agent: { type: "text", meaning: "as sent" },
-  expected_country: { type: "text", meaning: "as sent: ISO 3166-1 alpha-2" },
+  event: { type: "text", meaning: "what the visitor does, as the caller sent it: `sign_up`" },
+  user_agent: { type: "text", meaning: "the `User-Agent` that the caller sent" },
+  expected_country: { type: "text", meaning: "the country that the caller sent, as ISO 3166-1 alpha-2" },
   "ip.network": { type: "text", meaning: "the /24 or /48 around the address" },
   ...FLAG_FACTS,
-  "ip.kind": { type: "text", ...NETWORK, meaning: "kind of the network: `hosting`, `isp`, `mobile`" },
-  "ip.shared": { type: "boolean", ...NETWORK, meaning: "many people come from one address, as published" },
-  "ip.services": { type: "list", ...NETWORK, meaning: "what operators publish: `relay`, `crawler`, `cdn`" },
-  "ip.operator": { type: "text", ...NETWORK, meaning: "who publishes that its service runs there" },
-  "ip.asn": { type: "number", ...NETWORK, meaning: "number of the autonomous system" },
-  "ip.organization": { type: "text", ...NETWORK, meaning: "name of the autonomous system" },
-  "ip.crawler": { type: "text", meaning: "operator of the crawler that the user agent claims to be" },
+  "ip.kind": { type: "text", ...NETWORK, meaning: "the network's kind: `hosting`, `isp`, `mobile`" },
+  "ip.shared": {
+    type: "boolean",
+    ...NETWORK,
+    meaning: "the operator publishes that many people share one address",
+  },
+  "ip.services": {
+    type: "list",
+    ...NETWORK,
+    meaning: "services that operators publish for the network: `relay`, `crawler`, `cdn`",
+  },
+  "ip.operator": {
+    type: "text",
+    ...NETWORK,
+    meaning: "the operator that publishes the network for its service",
+  },
+  "ip.asn": { type: "number", ...NETWORK, meaning: "the autonomous system's number" },
+  "ip.organization": { type: "text", ...NETWORK, meaning: "the autonomous system's name" },
+  "ip.crawler": { type: "text", meaning: "the operator of the crawler that the user agent names" },
   "ip.crawler_check": {
     type: "text",
-    meaning: "that claim against published ranges: `verified`, `forged` or `unverifiable`",
+    meaning: "the user agent's claim, compared with published ranges: `verified`, `forged` or `unverifiable`",
   },
   "ip.country": { type: "text", ...PLACE, meaning: "where the user is: ISO 3166-1 alpha-2" },
-  "ip.registered_country": { type: "text", ...PLACE, meaning: "where the block of addresses is registered" },
-  "ip.continent": { type: "text", ...PLACE, meaning: "code of the continent: `EU`" },
-  "ip.subdivision": { type: "text", ...PLACE, meaning: "ISO 3166-2 of the largest one, after the hyphen" },
-  "ip.city": { type: "text", ...PLACE, meaning: "name of the city" },
-  "ip.time_zone": { type: "text", ...PLACE, meaning: "IANA name of the time zone" },
+  "ip.registered_country": { type: "text", ...PLACE, meaning: "where the address block is registered" },
+  "ip.continent": { type: "text", ...PLACE, meaning: "the continent's code: `EU`" },
+  "ip.subdivision": {
+    type: "text",
+    ...PLACE,
+    meaning: "the largest subdivision: the part of its ISO 3166-2 code after the hyphen",
+  },
+  "ip.city": { type: "text", ...PLACE, meaning: "the city's name" },
+  "ip.time_zone": { type: "text", ...PLACE, meaning: "the time zone's IANA name" },
   "ip.latitude": { type: "number", ...PLACE, meaning: "degrees" },
   "ip.longitude": { type: "number", ...PLACE, meaning: "degrees" },
   "ip.accuracy_radius": { type: "number", ...PLACE, meaning: "kilometres" },
   "ip.distance": {
     type: "number",
     ...PLACE,
-    meaning: "kilometres from `previous`, less both accuracy radii",
+    meaning: "kilometres from `previous`, minus both accuracy radii",
   },
-  "ip.speed": { type: "number", ...PLACE, meaning: "kilometres an hour that this distance takes" },
-  "email.domain": { type: "text", meaning: "domain of the email address, in lower case" },
-  "email.valid": { type: "boolean", meaning: "the address could receive mail, as far as its text tells" },
+  "ip.speed": { type: "number", ...PLACE, meaning: "speed that this distance needs, in kilometres per hour" },
+  "email.domain": { type: "text", meaning: "the email address's domain, in lower case" },
+  "email.valid": { type: "boolean", meaning: "the address could receive mail, judging by its text only" },
   "email.disposable": {
     type: "boolean",
     data: "disposable",
-    meaning: "domain of a disposable-email provider",
+    meaning: "the domain belongs to a disposable-email provider",
   },
-  "email.providers": { type: "list", data: "disposable", meaning: "the providers that the answer names" },
+  "email.providers": {
+    type: "list",
+    data: "disposable",
+    meaning: "the providers that the email lookup returns",
+  },
   "email.listed": {
     type: "boolean",
     data: "disposable",
-    meaning: "on a list of disposable domains that no other list confirms",
+    meaning: "one list of disposable domains has the domain, and no other list confirms it",
   },
-  "email.mistyped": { type: "boolean", meaning: "close to the name of a popular domain" },
+  "email.mistyped": { type: "boolean", meaning: "the domain is close to a popular one" },
   "email.confusable": {
     type: "boolean",
-    meaning: "its letters look like those of another domain: `gmaіl.com` with a Cyrillic letter",
+    meaning: "the domain's letters look like another domain: `gmaіl.com` with a Cyrillic letter",
   },
-  "email.role_account": { type: "boolean", meaning: "read by a role, not a person: `info@`" },
-  "email.alias": { type: "boolean", meaning: "has a tag: `jane+shop@`" },
-  "email.relay": { type: "boolean", data: "disposable", meaning: "a privacy relay forwards its mail" },
-  "email.free_mail": { type: "boolean", data: "disposable", meaning: "a provider of ordinary free mail" },
+  "email.role_account": { type: "boolean", meaning: "a role reads the mailbox, not a person: `info@`" },
+  "email.alias": { type: "boolean", meaning: "the address has a tag: `jane+shop@`" },
+  "email.relay": { type: "boolean", data: "disposable", meaning: "a privacy relay forwards the mail" },
+  "email.free_mail": {
+    type: "boolean",
+    data: "disposable",
+    meaning: "the domain belongs to a free mail provider",
+  },
   "count.network_1h": counted("the /24 or /48 in the last hour"),
   "count.network_24h": counted("the /24 or /48 in the last 24 hours"),
   "count.mailbox_1h": counted("the mailbox in the last hour"),
@@ -155,10 +176,14 @@ const REASONS = {
   hosting_network: {
     weight: 0.25,
     when: 'ip.kind == "hosting" && !("relay" in ip.services)',
-    meaning: "the address is in a data centre, and no privacy relay",
+    meaning: "the address is in a data centre and is not a privacy relay",
   },
-  privacy_relay: { weight: 0, when: '"relay" in ip.services', meaning: "the address is a privacy relay's" },
-  shared_address: { weight: 0, when: "ip.shared", meaning: "many people come from the address" },
+  privacy_relay: {
+    weight: 0,
+    when: '"relay" in ip.services',
+    meaning: "the address belongs to a privacy relay",
+  },
+  shared_address: { weight: 0, when: "ip.shared", meaning: "many people share the address" },
   forged_crawler: {
     weight: 0.7,
     when: 'ip.crawler_check == "forged"',
@@ -172,12 +197,12 @@ const REASONS = {
   impossible_travel: {
     weight: 0.5,
     when: "ip.speed > 1000.0 && !ip.shared",
-    meaning: "no airliner is that fast from `previous`",
+    meaning: "the visitor would have travelled from `previous` faster than an airliner",
   },
   disposable: {
     weight: 0.9,
     when: "email.disposable",
-    meaning: "the mailbox is a disposable-email provider's",
+    meaning: "the domain belongs to a disposable-email provider",
   },
   invalid_email: {
     weight: 0.9,
@@ -187,13 +212,13 @@ const REASONS = {
   listed_domain: {
     weight: 0.3,
     when: "email.listed && !email.disposable",
-    meaning: "one list of disposable domains names the domain, and no other confirms it",
+    meaning: "one list of disposable domains has the domain, and no other list confirms it",
   },
   mistyped_domain: { weight: 0.3, when: "email.mistyped", meaning: "the domain looks like a typing error" },
   confusable_domain: {
     weight: 0.6,
     when: "email.confusable",
-    meaning: "the domain is written to look like another one",
+    meaning: "the domain's letters look like another domain",
   },
   role_account: {
     weight: 0.2,
@@ -201,54 +226,23 @@ const REASONS = {
     meaning: "a role reads the mailbox, not a person",
   },
   email_relay: { weight: 0, when: "email.relay", meaning: "a privacy relay forwards the mail" },
-  free_mail: { weight: 0, when: "email.free_mail", meaning: "the mailbox is a free mail provider's" },
+  free_mail: { weight: 0, when: "email.free_mail", meaning: "the domain belongs to a free mail provider" },
 } as const satisfies Readonly<Record<string, ReasonRow>>;
 
 export type ReasonCode = keyof typeof REASONS;
 export const REASON_ROWS: Readonly<Record<ReasonCode, ReasonRow>> = REASONS;
 export const REASON_CODES = Object.keys(REASONS) as readonly ReasonCode[];
 
-interface CrawlerRow {
-  /** What the user agent has, in lower case. */
-  readonly token: string;
-  readonly operator: string;
-  /** The feed with the ranges that its operator publishes; undefined: none does, and no claim can be verified. */
-  readonly feed?: string;
-}
-
-/** Crawlers, by what their user agents say. */
-export const CRAWLERS: readonly CrawlerRow[] = [
-  { token: "googlebot", operator: "google", feed: "googlebot" },
-  { token: "bingbot", operator: "microsoft", feed: "bingbot" },
-  { token: "applebot", operator: "apple", feed: "applebot" },
-  { token: "duckduckbot", operator: "duckduckgo", feed: "duckduckbot" },
-  { token: "gptbot", operator: "openai", feed: "openai-gptbot" },
-  { token: "oai-searchbot", operator: "openai", feed: "openai-searchbot" },
-  { token: "chatgpt-user", operator: "openai", feed: "openai-user" },
-  { token: "ahrefsbot", operator: "ahrefs", feed: "ahrefsbot" },
-  { token: "ccbot", operator: "commoncrawl", feed: "ccbot" },
-  { token: "perplexitybot", operator: "perplexity", feed: "perplexitybot" },
-  { token: "perplexity-user", operator: "perplexity", feed: "perplexity-user" },
-  { token: "yandexbot", operator: "yandex" },
-  { token: "baiduspider", operator: "baidu" },
-  { token: "facebookexternalhit", operator: "meta" },
-  { token: "meta-externalagent", operator: "meta" },
-  { token: "twitterbot", operator: "x" },
-  { token: "semrushbot", operator: "semrush" },
-  { token: "claudebot", operator: "anthropic" },
-  { token: "bytespider", operator: "bytedance" },
-];
-
 /** What callers send about a visitor, member by member. */
 export const ASSESSMENT_INPUT = {
   type: "object",
   name: "Visitor",
-  about: "A visitor: an event, and an address, an email address or both.",
+  about: "A visitor: an event with an address, an email address, or both.",
   members: {
     event: {
       type: "text",
       pattern: /^[a-z0-9][a-z0-9_.-]{0,63}$/,
-      description: "What the visitor does: `sign_up`, `login`, `checkout` or a name of your own",
+      description: "What the visitor does: `sign_up`, `login`, `checkout` or a name that you choose",
     },
     ip: { type: "text", optional: true, description: "The visitor's address" },
     email: { type: "text", optional: true, description: "The email address that the visitor entered" },
@@ -257,19 +251,18 @@ export const ASSESSMENT_INPUT = {
       type: "text",
       optional: true,
       description:
-        "Your name for the visitor or the attempt, at most 128 characters without control characters; stored with a decision",
+        "Your name for the visitor or the attempt: at most 128 characters, without control characters. Stored with the decision",
     },
     expected_country: {
       type: "text",
       pattern: /^[A-Z]{2}$/,
       optional: true,
-      description:
-        "Where you expect the visitor, as ISO 3166-1 alpha-2: the country of the card or the account",
+      description: "The country of the card or the account, as ISO 3166-1 alpha-2",
     },
     previous: {
       type: "object",
       optional: true,
-      description: "Where and when you saw the account last, for the speed of its journey",
+      description: "Where and when you last saw the account, to compute its speed of travel",
       members: {
         latitude: { type: "number", minimum: -90, maximum: 90 },
         longitude: { type: "number", minimum: -180, maximum: 180 },
@@ -278,9 +271,9 @@ export const ASSESSMENT_INPUT = {
           minimum: 0,
           maximum: 20_000,
           optional: true,
-          description: "Kilometres; that of the present location unless given",
+          description: "Kilometres; by default the radius of the current location",
         },
-        at: { type: "time", description: "When, with an offset: 2026-11-23T09:00:00Z" },
+        at: { type: "time", description: "The time, with an offset: 2026-11-23T09:00:00Z" },
       },
     },
     facts: {
@@ -288,7 +281,7 @@ export const ASSESSMENT_INPUT = {
       optional: true,
       isOpen: true,
       description:
-        "At most 32 facts of your own: texts, numbers, booleans and lists of texts, as the ruleset declares them",
+        "At most 32 facts of your own, as the ruleset declares them: texts, numbers, booleans and lists of texts",
       members: {},
     },
   },
@@ -298,16 +291,17 @@ export const ASSESSMENT_INPUT = {
 export const ASSESSMENT = {
   type: "object",
   name: "Assessment",
-  about: "Should this visitor be let in, and why? (docs/decisions.md)",
+  about: "The decision about a visitor, and why (docs/decisions.md).",
   members: {
-    id: { type: "text", pattern: /^asm_[0-9A-Za-z]{16}$/, description: "Of this assessment" },
+    id: { type: "text", pattern: /^asm_[0-9A-Za-z]{16}$/, description: "The assessment's id" },
     action: { type: "text", values: ACTIONS, description: "What to do with the visitor" },
-    review: { type: "boolean", description: "A rule asks for a person to look" },
+    review: { type: "boolean", description: "True if a rule asks for a manual review" },
     score: {
       type: "number",
       minimum: 0,
       maximum: 1,
-      description: "1 - (1 - weight) * (1 - weight) ... over the reasons, to two digits. No probability",
+      description:
+        "1 - (1 - weight) * (1 - weight) ... over the reasons, to two digits. It is not a probability",
     },
     reasons: {
       type: "list",
@@ -319,9 +313,9 @@ export const ASSESSMENT = {
           weight: { type: "number", minimum: 0, maximum: 1 },
         },
       },
-      description: "What raised the score. New codes may come",
+      description: "The reasons behind the score. Later versions may add codes",
     },
-    rule: { type: "text", nullable: true, description: "The rule that decided; null: the score did" },
+    rule: { type: "text", nullable: true, description: "The rule that decided; null if the score decided" },
     shadow: {
       type: "list",
       of: {
@@ -333,28 +327,32 @@ export const ASSESSMENT = {
           review: { type: "true", optional: true },
         },
       },
-      description: "What rules in shadow would have decided; they never change the action",
+      description: "What each shadow rule would have decided. Shadow rules never change the action",
     },
     degraded: {
       type: "list",
       of: { type: "text", values: DEGRADED_DATA },
-      description: "Data that the server lacks; the visitor may look more innocent than it is",
+      description: "Missing data. The visitor may look more innocent than they are",
     },
-    ruleset: { type: "number", minimum: 0, description: "Number of the ruleset; 0: none was published" },
+    ruleset: {
+      type: "number",
+      minimum: 0,
+      description: "The ruleset's number; 0 before the first one is published",
+    },
     data_version: { type: "text", description: "The release of the data" },
     facts: {
       type: "object",
       optional: true,
       isOpen: true,
       optIn: "facts",
-      description: "Only with `include=facts`: what rules read, by name; unknown facts are left out",
+      description: "Only with `include=facts`: the facts that rules read, by name. Unknown facts are omitted",
       members: {},
     },
     ip: {
       type: "object",
       optional: true,
       optIn: "evidence",
-      description: "Only with `include=evidence`: the answers of the lookups of the address",
+      description: "Only with `include=evidence`: the lookups of the address",
       members: {
         geolocate: { ...ANSWER_MEMBERS.geolocate, optional: true },
         reputation: { ...ANSWER_MEMBERS.reputation, optional: true },
@@ -364,7 +362,7 @@ export const ASSESSMENT = {
       ...ANSWER_MEMBERS.email,
       optional: true,
       optIn: "evidence",
-      description: "Only with `include=evidence`: the answer of the lookup of the email address",
+      description: "Only with `include=evidence`: the lookup of the email address",
     },
   },
 } as const satisfies Shape;
@@ -373,7 +371,7 @@ export const ASSESSMENT = {
 export const DECISION_OUTCOME = {
   type: "object",
   name: "DecisionOutcome",
-  about: "What became of a visitor.",
+  about: "The outcome of a decision: was the visitor legitimate?",
   members: { outcome: { type: "text", values: OUTCOMES } },
 } as const satisfies Shape;
 

@@ -6,22 +6,22 @@ export const DATA_EVENTS = {
   "data-update-done": {
     about: "updates",
     levels: ["info"],
-    help: "Round finished: `published` or not, release, number of feeds that `failed`, `next_due`.",
+    help: "An update is done. The event says whether it `published` a release, which one, how many feeds `failed`, and when the next update is due (`next_due`).",
   },
   "feed-not-updated": {
     about: "updates",
     levels: ["error", "info"],
-    help: "Copy of `feed` refused, with `reason`; logged once per reason. At level info: no copy available.",
+    help: "The server refused the copy of `feed`, because of `reason`. One line per reason. At level info, there was no copy.",
   },
   "feeds-not-reached": {
     about: "updates",
     levels: ["error"],
-    help: "`count` publishers did not answer; their last copies stay in use.",
+    help: "`count` publishers did not answer. Their last copies remain in use.",
   },
   "answers-missing": {
     about: "updates",
     levels: ["error"],
-    help: "`serve` has no data for these answers and returns 503.",
+    help: "`inkling serve` has no data for these answers and returns 503. Run `inkling data status`.",
   },
   "feed-updated-again": {
     about: "updates",
@@ -31,12 +31,12 @@ export const DATA_EVENTS = {
   "data-update-failed": {
     about: "updates",
     levels: ["error"],
-    help: "Nothing published, with `reason` and `hint`; retried after 1, 2, 4 … 60 minutes. `inkling doctor` and `inkling_build_failed` show it until a build succeeds.",
+    help: "The build published nothing, because of `reason`; `hint` says what to do. Inkling retries after 1, 2, 4 … 60 minutes. `inkling doctor` and `inkling_build_failed` show the failure until a build succeeds.",
   },
   "release-held": {
     about: "updates",
     levels: ["error"],
-    help: "Built, but it flags too much or too little: waits for `inkling data update --accept release` ([gates](feeds.md#gates)).",
+    help: "A new release flags too much or too little, so it waits for `inkling data update --accept release` ([why](feed-updates.md#releases-that-wait)).",
   },
   "data-update-busy": {
     about: "updates",
@@ -46,17 +46,17 @@ export const DATA_EVENTS = {
   "channel-followed": {
     about: "updates",
     levels: ["info"],
-    help: "`version` of the channel was taken, and its `release` verified.",
+    help: "The server verified the `release` of the channel's `version` and uses it.",
   },
   "channel-refused": {
     about: "updates",
     levels: ["error"],
-    help: "The channel is not followed: `fault` ([table](cluster.md#when-something-fails)), `reason`. Ends with `channel-back`.",
+    help: "The server does not follow the channel, because of `reason`. [Cluster](cluster-failures.md#when-something-fails) explains `fault`. `channel-back` reports the end.",
   },
   "channel-not-reported": {
     about: "updates",
     levels: ["info"],
-    help: "This server may not, or cannot, write its report beside the channel; promotions do not count it.",
+    help: "This server cannot write its report beside the channel, or lacks the permission. Promotions do not count it.",
   },
   "channel-published": {
     about: "updates",
@@ -66,17 +66,17 @@ export const DATA_EVENTS = {
   "channel-not-published": {
     about: "updates",
     levels: ["error"],
-    help: "The store could not be reached or refused, with `reason`; tried again every 10 seconds.",
+    help: "The store was unreachable or refused, because of `reason`. Inkling retries every 10 seconds.",
   },
   "channel-failed": {
     about: "updates",
     levels: ["error"],
-    help: "A bug, with its stack; following goes on.",
+    help: "A bug. The event has the stack. The server continues to follow the channel.",
   },
   "channel-back": {
     about: "updates",
     levels: ["info"],
-    help: "The channel is followed again.",
+    help: "The server follows the channel again.",
   },
   "channel-upload": {
     about: "updates",
@@ -86,51 +86,51 @@ export const DATA_EVENTS = {
   "channel-warning": {
     about: "updates",
     levels: ["error"],
-    help: "`inkling build --publish` goes on, but `reason` needs attention.",
+    help: "`inkling build --publish` continues, but `reason` needs attention.",
   },
   "release-refused": {
     about: "releases",
     levels: ["error"],
-    help: "Why `name` does not answer; with `retry_in_ms` it could not be read for now.",
+    help: "The server refuses the release `name`, for the reason in the event. With `retry_in_ms`, the release is temporarily unreadable.",
   },
   "release-refusal-over": {
     about: "releases",
     levels: ["info"],
-    help: "`name` answers as wanted; `refused` no longer matters.",
+    help: "The server uses `name`, as wanted. The release in `refused` no longer matters.",
   },
   "release-serving": {
     about: "releases",
     levels: ["info"],
-    help: "`name` answers, in place of `wanted` where that is given.",
+    help: "The server uses the release `name`, or uses it instead of `wanted`.",
   },
   "release-none": {
     about: "releases",
     levels: ["error"],
-    help: "No sound release is left.",
+    help: "No intact release is left. Run `inkling data update`.",
   },
   "no-release": {
     about: "releases",
     levels: ["error"],
-    help: "Started without one: 503 until the first is built, which begins at once.",
+    help: "The server started without a release and returns 503 until the first build is done. The build starts at once.",
   },
   "release-unverified": {
     about: "releases",
     levels: ["error"],
-    help: "`name` answers, and could not be verified again for now.",
+    help: "The server uses `name` and cannot verify it again at the moment.",
   },
   "release-unmarked": {
     about: "releases",
     levels: ["info"],
-    help: "Verified, but not noted: the next start takes a second longer.",
+    help: "The server verified the release but could not note it. The next start takes a second longer.",
   },
   "release-verified": {
     about: "releases",
     levels: ["info"],
-    help: "Every byte of `name` was read, and is as its manifest says.",
+    help: "The server has read every byte of `name`, and it matches its manifest.",
   },
   "release-watch-failed": {
     about: "releases",
     levels: ["info"],
-    help: "The system reports no changes of the data folder: it is checked once a second.",
+    help: "The system reports no changes of the data folder, so the server checks it once a second.",
   },
 } as const satisfies Readonly<Record<string, LogEventRow>>;

@@ -40,17 +40,17 @@ const ROWS = {
     name: "abuser",
     noun: "an abuser",
     plural: "abusers",
-    meaning: "seen attacking, or in a network run by criminals",
+    meaning: "attacks came from the address, or criminals run its network",
     deny: "abuser",
     sandbox: { number: 4, feed: "attackers", label: "attacker", hosting: false },
-    reason: { weight: 0.55, meaning: "the address was seen attacking" },
+    reason: { weight: 0.55, meaning: "attacks came from the address, or criminals run its network" },
     anonymous: false,
   },
   is_proxy: {
     name: "proxy or VPN",
     noun: "a proxy or VPN",
     plural: "proxies and VPNs",
-    meaning: "a VPN or public proxy: hides the address of its users",
+    meaning: "a VPN or public proxy, which hides its users' addresses",
     deny: "proxy",
     sandbox: { number: 5, feed: "vpn", label: "vpn", hosting: "listed" },
     reason: { weight: 0.35, meaning: "the address is a VPN or public proxy" },
@@ -60,7 +60,7 @@ const ROWS = {
     name: "Tor exit",
     noun: "a Tor exit",
     plural: "Tor exits",
-    meaning: "traffic of the Tor network leaves here",
+    meaning: "Tor traffic exits here",
     deny: "tor",
     sandbox: { number: 6, feed: "tor", label: "tor_exit", hosting: true },
     reason: { weight: 0.6, meaning: "the address is a Tor exit" },
@@ -91,7 +91,8 @@ interface LabelRow {
   readonly sets?: ReputationFlag;
 }
 
-const SAME_KIND = "`include=network`: kind of the network, by the rule in `why`; `hosting` too";
+const SAME_KIND =
+  "`include=network`: the network's kind, by the rule in `why`; the label `hosting` is used for this, too";
 
 const LABELS = {
   tor_exit: {
@@ -118,7 +119,7 @@ const LABELS = {
   hosting: { meaning: "data centre network" },
   override: { meaning: "the operator's own verdict", name: "your override" },
   relay: {
-    meaning: "privacy relay: ordinary people, many behind one address",
+    meaning: "privacy relay: many ordinary people share one address",
     name: "privacy relay",
   },
   "public-resolver": { meaning: "guard: public DNS resolver" },
@@ -126,35 +127,39 @@ const LABELS = {
   crawler: { meaning: "guard: search engine crawler" },
   cdn: { meaning: "guard: content delivery network" },
   "cdn-operator": { meaning: "guard: any network of a CDN operator" },
-  "mail-sender": { meaning: "guard: mail provider's servers" },
+  "mail-sender": { meaning: "guard: servers of a mail provider" },
   monitor: { meaning: "guard: machines of a monitoring service" },
   "webhook-sender": { meaning: "guard: machines that send a service's webhooks" },
   special_use: { meaning: "reserved by a standard" },
   disposable: { meaning: "domain of a disposable-email provider", name: "disposable email service" },
-  listed: { meaning: "on a list of disposable domains that no other list confirms: no verdict" },
+  listed: { meaning: "on one list of disposable domains that no other list confirms; no verdict" },
   free_mail: { meaning: "domain of a provider of ordinary mail" },
-  popular: { meaning: "among the most used domains; only where a disposable list names it" },
-  shared_domain: { meaning: "strangers get names below it" },
+  popular: { meaning: "among the most used domains; shown only if a disposable list names the domain" },
+  shared_domain: { meaning: "anybody can get a name below it" },
   name: {
-    meaning: "the name itself counts for or against, by the reason in `why`; only where lists disagree",
+    meaning: "the name itself counts for or against, by the reason in `why`; shown only if lists disagree",
   },
   mail_host: { meaning: "its mail goes to a [disposable mail host](email.md#disposable-mail-hosts)" },
-  role_account: { meaning: "read by a role, not a person ([email.md](email.md#labels))" },
-  alias: { meaning: "has a tag" },
-  mistyped: { meaning: "close to a popular domain, named in `did_you_mean`" },
+  role_account: { meaning: "a role reads the mailbox, not a person ([email checks](email.md#labels))" },
+  alias: { meaning: "the address has a tag: `jane+shop`" },
+  mistyped: { meaning: "close to the popular domain in `did_you_mean`" },
   confusable: { meaning: "letters of another script look like the domain in `did_you_mean`" },
-  public_suffix: { meaning: "public suffix: no list is consulted" },
+  public_suffix: { meaning: "public suffix; no list applies" },
   location: { meaning: "geolocate: source of the location" },
-  anycast: { meaning: "geolocate: one address in many places; the country is that of registration" },
-  autonomous_system: { meaning: "`include=network`: the system that announces the network, and its name" },
+  anycast: {
+    meaning: "geolocate: one address answers from many places; the country is that of registration",
+  },
+  autonomous_system: {
+    meaning: "`include=network`: the autonomous system that announces the network, and its name",
+  },
   isp: { meaning: SAME_KIND },
   mobile: { meaning: SAME_KIND },
   education: { meaning: SAME_KIND },
   government: { meaning: SAME_KIND },
   business: { meaning: SAME_KIND },
-  registry: { meaning: "geolocate: registry record of who holds the network" },
+  registry: { meaning: "geolocate: the registry's record of the network's holder" },
   derived: { meaning: "geolocate: follows from other members" },
-  estimated: { meaning: "geolocate: an estimate, because the source states nothing" },
+  estimated: { meaning: "geolocate: an estimate, because the source states no value" },
 } as const satisfies Readonly<Record<string, LabelRow>>;
 
 export type EvidenceLabel = keyof typeof LABELS;

@@ -1,6 +1,6 @@
 // log-events.ts: every event of the log but access lines: where it is described, its levels and its meaning.
 //
-// `npm run generate` lists them in docs/operations.md. The log takes no other name (server/src/telemetry/log.ts).
+// `npm run generate` lists them in docs/log-events.md. The log takes no other name (server/src/telemetry/log.ts).
 
 import { DATA_EVENTS } from "./data-events.ts";
 import { SERVER_EVENTS } from "./server-events.ts";

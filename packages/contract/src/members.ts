@@ -39,19 +39,20 @@ export type MxOutcome = (typeof MX_OUTCOMES)[number];
 export const EVIDENCE_ENTRY = {
   type: "object",
   name: "EvidenceEntry",
-  about: "One thing that the answer rests on (docs/evidence.md). New members, labels and effects may come.",
+  about:
+    "One claim or rule behind the answer (docs/evidence.md). Later versions may add members, labels and effects.",
   isOpen: true,
   members: {
     feed: {
       type: "text",
-      description: "A feed of /v1/status; `override`, `inkling` and a few more are no feeds",
-      docs: "[feed](feeds.md) id, [your own](own-feeds.md) included, or `special-use`, `public-suffix-list`, `override`, `inkling`",
+      description: "A feed id of /v1/status, or another source, such as `override` or `inkling`",
+      docs: "id of a [feed](feeds.md) or of [your own feed](own-feeds.md), or `special-use`, `public-suffix-list`, `override`, `inkling`",
     },
     label: {
       type: "text",
       known: EVIDENCE_LABELS,
-      description: "What the feed knows, as in `vpn` or `relay`",
-      docs: "what the feed knows ([labels](#labels))",
+      description: "What the feed claims, such as `vpn` or `relay`",
+      docs: "what the feed claims ([labels](#labels))",
     },
     effect: {
       type: "text",
@@ -79,38 +80,38 @@ export const EVIDENCE_ENTRY = {
       ...TEXT,
       lookups: ["reputation", "email"],
       where: "overrides",
-      description: "Of an override",
-      docs: "id of the override, as in `inkling override list`",
+      description: "The override's id",
+      docs: "the override's id, as `inkling override list` shows it",
     },
     did_you_mean: {
       ...TEXT,
       lookups: ["email"],
       where: "email",
-      docs: "popular domain that was probably meant, or domain that it looks like",
+      docs: "popular domain that the person probably meant, or domain that the name looks like",
     },
     weight: {
       type: "number",
       optional: true,
       lookups: ["email"],
       where: "email",
-      docs: "weight of the feed where feeds disagreed ([policy.md](policy.md#where-lists-disagree))",
+      docs: "weight of the feed, if feeds disagree ([policy for mail domains](mail-policy.md#where-lists-disagree))",
     },
     why: {
       ...TEXT,
       where: "where applicable",
-      docs: "rule that kept the entry from having an effect, or how a member was filled in",
+      docs: "rule that cancelled the entry's effect, or how a member was filled in",
     },
     network: {
       ...TEXT,
       lookups: ["geolocate", "reputation"],
       where: "IP lookups",
-      docs: "reputation: smallest network of the feed that contains the address; geolocate: [largest network with the same answer](#locations)",
+      docs: "reputation: the feed's smallest network that contains the address; geolocate: the [largest network with the same answer](#locations)",
     },
     domain: {
       ...TEXT,
       lookups: ["email"],
       where: "email",
-      docs: "domain that the feed lists: the one asked about, or a parent",
+      docs: "domain on the feed's list: the address's own domain, or a parent",
     },
     mail_host: {
       ...TEXT,
@@ -122,13 +123,13 @@ export const EVIDENCE_ENTRY = {
       type: "time",
       optional: true,
       where: "feeds, if known",
-      docs: "when the copy in use was fetched, or put into the mirror",
+      docs: "when Inkling fetched the copy, or when the file was put into the mirror",
     },
     published_at: {
       type: "time",
       optional: true,
       where: "feeds, if known",
-      docs: "when the publisher made that copy",
+      docs: "when the publisher published that copy",
     },
   },
 } as const satisfies Shape;
@@ -147,39 +148,40 @@ const REASONS = {
     type: "true",
     optional: true,
     optIn: "evidence",
-    description: "There were more entries than fit",
+    description: "True if the evidence had more entries than fit",
   },
 } as const satisfies Members;
 
-const SYSTEM = "the autonomous system that announces it (feed `asn`), and its name; omitted where unknown";
+const SYSTEM =
+  "the autonomous system that announces the network (feed `asn`), and its name; omitted if unknown";
 
 /** Whose network an address is. */
 export const NETWORK = {
   type: "object",
   name: "Network",
-  about: "Whose network an address is (docs/api.md).",
+  about: "The owner and kind of an address's network (docs/api.md).",
   members: {
     prefix: {
       type: "text",
-      description: "The largest network around the address of which all this holds",
-      docs: "the largest network around the address of which all of this holds",
+      description: "The largest surrounding network with identical values",
+      docs: "the largest surrounding network with identical values",
     },
     asn: {
       type: "uint32",
       optional: true,
-      description: "The autonomous system that announces it",
+      description: "The autonomous system that announces the network",
       docs: SYSTEM,
     },
-    organization: { ...TEXT, description: "Of that system", docs: SYSTEM },
+    organization: { ...TEXT, description: "The autonomous system's name", docs: SYSTEM },
     kind: {
       type: "text",
       values: ["hosting", "isp", "mobile", "education", "government", "business", "unknown"],
-      docs: "`hosting`, `isp`, `mobile`, `education`, `government` or `business`, by a published range or a rule of `packages/compiler/data/network-kinds.csv` about the name. `unknown` where none fits, or rules of two kinds do: a tenth of announced IPv4, three tenths of IPv6",
+      docs: "`hosting`, `isp`, `mobile`, `education`, `government` or `business` ([how it is decided](policy.md#kind-of-a-network)). `unknown` if no rule applies or rules disagree: 10 % of announced IPv4, 30 % of IPv6",
     },
     shared: {
       type: "boolean",
-      description: "Do many people come from one address, as published?",
-      docs: "many people leave from one address, as published: privacy relays. No carrier publishes its NAT gateways",
+      description: "True if the operator publishes that many people share one address",
+      docs: "`true` if the operator publishes that many people share one address, as privacy relays do. No carrier publishes its NAT gateways",
     },
     services: {
       type: "list",
@@ -187,13 +189,13 @@ export const NETWORK = {
         type: "text",
         values: ["cdn", "crawler", "mail_sender", "monitor", "relay", "resolver", "webhook_sender"],
       },
-      description: "What operators publish about it. New ones may come.",
-      docs: "what operators publish: `cdn`, `crawler`, `mail_sender`, `monitor`, `relay`, `resolver`, `webhook_sender`; more may come",
+      description: "Services that operators publish for the network. Later versions may add values.",
+      docs: "services that operators publish for the network: `cdn`, `crawler`, `mail_sender`, `monitor`, `relay`, `resolver`, `webhook_sender`; later versions may add values",
     },
     operator: {
       ...TEXT,
-      description: "Who publishes that its service runs there: openai, google",
-      docs: "who publishes that its service runs there: `openai`, `google`, `uptimerobot`; omitted where no operator does",
+      description: "The operator that publishes the network for its service: openai, google",
+      docs: "the operator that publishes the network for its service: `openai`, `google`, `uptimerobot`; omitted if there is none",
     },
   },
 } as const satisfies Shape;
@@ -203,26 +205,26 @@ const SUBJECT = {
   ip: {
     ...TEXT,
     optIn: "subject",
-    description: "Only with `include=subject`: in normal form, IPv4 unwrapped",
+    description: "Only with `include=subject`: the address that was looked up, in normal form",
   },
   prefix: {
     ...TEXT,
     optIn: "subject",
-    description: "Only with `include=subject`: the network that the data has this answer for",
+    description: "Only with `include=subject`: the network that shares this answer in the data",
   },
   network: {
     ...NETWORK,
     optional: true,
     nullable: true,
     optIn: "network",
-    description: "Only with `include=network`; null where the release has no such data",
+    description: "Only with `include=network`; null if the release has no such data",
   },
 } as const satisfies Members;
 
 const PLACE = {
   type: "object",
   name: "Geolocation",
-  about: "Every member is always there; what is not known of it is left out, never null, empty or 0.",
+  about: "Every member is always present. Unknown fields inside it are omitted, never null, empty or 0.",
   members: {
     city: { type: "object", members: NAME },
     continent: {
@@ -237,7 +239,7 @@ const PLACE = {
           type: "integer",
           optional: true,
           description: "Whole kilometres, 67 % confidence",
-          docs: "whole kilometres, 67 % confidence; an estimate for DB-IP data: [accuracy.md](accuracy.md)",
+          docs: "whole kilometres, 67 % confidence; estimated for DB-IP data: [accuracy radius](accuracy-radius.md)",
         },
         latitude: { type: "number", optional: true, minimum: -90, maximum: 90 },
         longitude: { type: "number", optional: true, minimum: -180, maximum: 180 },
@@ -247,7 +249,7 @@ const PLACE = {
     postal: { type: "object", members: { code: TEXT } },
     registered_country: {
       ...COUNTRY,
-      description: "Where the block of addresses is registered",
+      description: "Where the address block is registered",
       docs: "where the address block is registered",
     },
     subdivisions: {
@@ -257,8 +259,8 @@ const PLACE = {
         members: {
           iso_code: {
             ...TEXT,
-            description: "The part after the hyphen of ISO 3166-2",
-            docs: "ISO 3166-2 after the hyphen",
+            description: "The part of the ISO 3166-2 code after the hyphen",
+            docs: "the part of the ISO 3166-2 code after the hyphen",
           },
           ...NAME,
         },
@@ -290,12 +292,12 @@ const EMAIL = {
   members: {
     valid: {
       type: "boolean",
-      description: "Could it receive mail from the internet, as far as its text tells?",
-      docs: "the address could receive mail from the internet, as far as its text tells: an RFC 5321 mailbox (RFC 6531 for Unicode, quoted local parts included, no address literals such as `user@[192.0.2.1]`), below a public suffix, domain not reserved. `user@example.com`, `user@localhost`, `user@co.uk` and invisible characters are not valid. No mailbox is contacted",
+      description: "True if the address could receive mail from the internet, judging by its text only",
+      docs: "the address could receive mail from the internet, judging by its text only. It must be an RFC 5321 mailbox (RFC 6531 for Unicode) below a public suffix, and the domain must not be reserved. Quoted local parts are valid. Address literals (`user@[192.0.2.1]`), `user@example.com`, `user@localhost`, `user@co.uk` and invisible characters are not. Inkling never contacts the mailbox",
     },
     disposable: {
       type: "boolean",
-      docs: "the domain belongs to a disposable-email provider; set wherever a domain can be read, valid or not",
+      docs: "the domain belongs to a disposable-email provider. Inkling decides this for invalid addresses, too, if they have a readable domain",
     },
     providers: {
       type: "list",

@@ -51,25 +51,25 @@ export const PATH_VALUES: Readonly<
 > = {
   ip: {
     description:
-      "One IPv4 address as a dotted quad, one IPv6 address, or `me` for the caller's own: no port, prefix, zone, brackets or leading zeros.",
+      "An IPv4 address as a dotted quad, an IPv6 address, or `me` for the caller's own address. Without port, prefix, zone, brackets and leading zeros.",
     schema: { type: "string", maxLength: 45 },
   },
   email_address: {
-    description: "The whole address as one segment of the path: `/` is written `%2F`, `%` as `%25`.",
+    description: "The whole address as one path segment. Write `/` as `%2F` and `%` as `%25`.",
     schema: TEXT,
   },
   assessment_id: {
-    description: "The `id` of an assessment's answer.",
+    description: "The `id` that the assessment returned.",
     schema: { type: "string", pattern: "^asm_[0-9A-Za-z]{16}$" },
   },
-  file: { description: "Its name", schema: TEXT },
+  file: { description: "The file's name.", schema: TEXT },
 };
 
 /** Headers of requests that change an answer, with what they do. */
 export const REQUEST_HEADERS = {
   "Idempotency-Key":
-    "1 to 200 printable characters, new for each visitor. While the server stores decisions, a request that is repeated with its key within 24 hours gets the same decision.",
-  "If-None-Match": "The `ETag` of an earlier answer: 304 while that is still valid.",
+    "1 to 200 printable characters, new for each visitor. If the server stores decisions, repeating the request with the same key within 24 hours returns the same decision.",
+  "If-None-Match": "The `ETag` of an earlier answer. Returns 304 while that answer is still valid.",
   "X-Forwarded-For": "The visitor's address.",
 } as const;
 
@@ -77,7 +77,8 @@ export const EVIDENCE: ParameterRow = {
   name: "include",
   value: "evidence",
   wants: "evidence",
-  description: "`evidence` adds the sources of the answer: feed, claim, network or domain, and time of each.",
+  description:
+    "`evidence` adds the feeds and rules behind the answer, each with its claim, network or domain, and time.",
 };
 export const OF_ADDRESSES: readonly ParameterRow[] = [
   EVIDENCE,
@@ -85,13 +86,15 @@ export const OF_ADDRESSES: readonly ParameterRow[] = [
     name: "include",
     value: "network",
     wants: "network",
-    description: "`network` adds whose network it is: `network`, null where the release has no such data.",
+    description:
+      "`network` adds the network's owner and kind. `network` is null if the release has no such data.",
   },
   {
     name: "include",
     value: "subject",
     wants: "subject",
-    description: "`subject` adds what was looked up: `ip` and `prefix`.",
+    description:
+      "`subject` adds `ip`, the address that was looked up, and `prefix`, the network with this answer.",
   },
 ];
 /** Of assessments. */
@@ -100,20 +103,20 @@ export const OF_ASSESSMENTS: readonly ParameterRow[] = [
     name: "include",
     value: "evidence",
     wants: "evidence",
-    description: "`evidence` adds the answers of the lookups with their evidence, under `ip` and `email`.",
+    description: "`evidence` adds the lookups with their evidence, under `ip` and `email`.",
   },
   {
     name: "include",
     value: "facts",
     wants: "facts",
-    description: "`facts` adds what rules read.",
+    description: "`facts` adds the facts that rules read.",
   },
 ];
 export const MX: ParameterRow = {
   name: "checks",
   value: "mx",
   wants: "mx",
-  description: "`mx` asks DNS whether the domain takes mail: `checks.mx`.",
+  description: "`mx` asks DNS whether the domain accepts mail, and adds `checks.mx`.",
 };
 export const DENIED: readonly ParameterRow[] = REPUTATION_FLAGS.map((flag) => {
   const { deny, plural } = FLAG_ROWS[flag];
@@ -136,7 +139,7 @@ export const json = (schema: Content["schema"]): Contents => ({ [JSON_TYPE]: { s
 const OF_ADDRESS_ANSWERS = [...KEYED_HEADERS, "ETag", "Vary", "Inkling-Data-State?"];
 export const addressAnswers = (schema: SchemaName): Answers => ({
   200: { description: "The answer", headers: OF_ADDRESS_ANSWERS, content: json(schema) },
-  304: { description: "The answer of `If-None-Match` is still valid", headers: OF_ADDRESS_ANSWERS },
+  304: { description: "The answer that `If-None-Match` names is still valid", headers: OF_ADDRESS_ANSWERS },
 });
 
 export const batchAnswers = (of: "Geolocation" | "Reputation" | "EmailVerdict"): Answers => ({
@@ -155,7 +158,7 @@ export const FOUND_HEADERS = ["Inkling-Flags", "Inkling-Country"] as const;
 
 export function maxmindAnswers(service: "city" | "country", schema: SchemaName): Answers {
   const refused: AnswerRow = {
-    description: "Refused, with a code of MaxMind where it has one",
+    description: "Refused, with MaxMind's code if there is one",
     headers: [...KEYED_HEADERS, "Retry-After?", "WWW-Authenticate?", "Connection?"],
     content: { "application/vnd.maxmind.com-error+json": { schema: "MaxMindError" } },
   };

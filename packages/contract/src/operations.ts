@@ -60,12 +60,12 @@ export interface OperationRow {
 }
 
 export const OPERATION_TAGS = {
-  Lookups: "One value, one answer.",
-  Assessments: "One question about a visitor: allow, challenge or deny, and why.",
+  Lookups: "One value per request.",
+  Assessments: "One decision about a visitor: allow, challenge or deny, and why.",
   "Many at once":
     "One answer or problem for each value, in order. Each value counts as one lookup for rate, quota and usage.",
-  "Other interfaces": "For reverse proxies, and for SDKs of MaxMind.",
-  Server: "State of the server, and its documents.",
+  "Other interfaces": "For reverse proxies, Supabase and MaxMind's SDKs.",
+  Server: "The server's state and its documents.",
 } as const;
 
 const BATCH = {
@@ -73,7 +73,7 @@ const BATCH = {
   looksUp: "batch",
   tag: "Many at once",
   description:
-    "JSON takes up to 1,000 values; those beyond the key's rate get RATE_LIMITED in their place. NDJSON takes any number, one JSON string a line, and is answered line by line at the key's rate. The body may be compressed with gzip.",
+    "A JSON body has up to 1,000 values. Values beyond the key's rate return RATE_LIMITED in their position. An NDJSON body has any number of values, one JSON string per line. The server answers it line by line, at the key's rate. The body may be compressed with gzip.",
   body: { ...json("Batch"), [NDJSON_TYPE]: { schema: TEXT, lines: TEXT } },
   problems: [
     "PARAMETER_INVALID",
@@ -94,7 +94,7 @@ const BATCH = {
     "DATA_NOT_LOADED",
     "KEYS_NOT_LOADED",
   ],
-  docs: "[many at once](#many-at-once)",
+  docs: "many values at once ([batches](batches.md))",
 } as const satisfies Partial<OperationRow>;
 
 const MAXMIND = {
@@ -103,9 +103,9 @@ const MAXMIND = {
   schemes: ["basic", "key"],
   looksUp: "single",
   tag: "Other interfaces",
-  description: "For MaxMind's SDKs: the key is the license key, any account ID will do.",
+  description: "For MaxMind's SDKs. Use the API key as the license key, with any account ID.",
   problems: ["METHOD_NOT_ALLOWED", "CONTENT_TOO_LARGE"],
-  docs: "[MaxMind's shape](maxmind.md), for its SDKs",
+  docs: "[MaxMind's format](maxmind.md), for its SDKs",
 } as const satisfies Partial<OperationRow>;
 
 const OPEN = {
@@ -125,7 +125,7 @@ const ROWS = {
     tag: "Lookups",
     summary: "Locate an IP address",
     description:
-      "An IPv4 address inside IPv6 (mapped, 6to4, Teredo, NAT64) is looked up as that IPv4 address.",
+      "If an IPv6 address contains an IPv4 address (mapped, 6to4, Teredo, NAT64), Inkling looks up the IPv4 address.",
     parameters: OF_ADDRESSES,
     requestHeaders: ["If-None-Match"],
     answers: addressAnswers("Geolocation"),
@@ -139,7 +139,7 @@ const ROWS = {
     looksUp: "single",
     tag: "Lookups",
     summary: "Rate an IP address",
-    description: "An address on no list is 200 with all `false`.",
+    description: "An address on no list returns 200 with every flag `false`.",
     parameters: OF_ADDRESSES,
     requestHeaders: ["If-None-Match"],
     answers: addressAnswers("Reputation"),
@@ -154,7 +154,7 @@ const ROWS = {
     tag: "Lookups",
     summary: "Check an email address",
     description:
-      "Broken syntax is 200 with `valid: false`, never an error. Proxies on the way may log the URL and the address in it; Inkling does not.",
+      "Invalid syntax returns 200 with `valid: false`, not an error. Inkling never logs the address, but proxies may log the URL. POST keeps the address out of it.",
     parameters: [EVIDENCE, MX],
     answers: {
       200: {
@@ -174,7 +174,7 @@ const ROWS = {
     tag: "Assessments",
     summary: "Decide about a visitor",
     description:
-      "Looks up the address and the email address, and decides by the operator's rules and by the weights of the reasons. Counts as one lookup. NDJSON takes any number of visitors, one a line, and is answered line by line at the key's rate.",
+      "Looks up the address and the email address. The operator's rules decide first, then the weights of the reasons. Counts as one lookup. An NDJSON body has any number of visitors, one per line. The server answers it line by line, at the key's rate.",
     parameters: OF_ASSESSMENTS,
     requestHeaders: ["Idempotency-Key"],
     body: { ...json("Visitor"), [NDJSON_TYPE]: { schema: TEXT, lines: "Visitor" } },
@@ -196,9 +196,9 @@ const ROWS = {
     path: "/v1/assess/{assessment_id}/outcome",
     access: "assess",
     tag: "Assessments",
-    summary: "Say what became of a visitor",
+    summary: "Report the outcome of a decision",
     description:
-      "Labels a stored decision, and changes no verdict. It may be repeated and corrected: the last outcome counts. Counts as no lookup.",
+      "Labels a stored decision as legitimate or abuse. It changes no verdict. You can send it again to correct it: the last outcome counts. It does not count as a lookup.",
     body: json("DecisionOutcome"),
     answers: {
       200: {
@@ -226,7 +226,7 @@ const ROWS = {
       "DECISIONS_UNREACHABLE",
       "KEYS_NOT_LOADED",
     ],
-    docs: "[what became of a visitor](stored-decisions.md#outcomes)",
+    docs: "[outcome](stored-decisions.md#outcomes) of a decision",
   },
   geolocate_batch: {
     ...BATCH,
@@ -249,7 +249,7 @@ const ROWS = {
     path: "/v1/user-intel/email",
     access: "email",
     summary: "Check many email addresses",
-    parameters: [EVIDENCE, { ...MX, description: `${MX.description} JSON with one value only.` }],
+    parameters: [EVIDENCE, { ...MX, description: `${MX.description} Only for a JSON body with one value.` }],
     answers: batchAnswers("EmailVerdict"),
   },
   forward_auth: {
@@ -260,9 +260,9 @@ const ROWS = {
     isForProxies: true,
     looksUp: "single",
     tag: "Other interfaces",
-    summary: "May this visitor pass?",
+    summary: "Decide for a reverse proxy whether a visitor may pass",
     description:
-      "For reverse proxies: 200 or 403 about the visitor that a trusted proxy names in `X-Forwarded-For`. A special-use address passes. Every method is answered alike.",
+      "Returns 200 or 403 for the visitor that a trusted proxy names in `X-Forwarded-For`. A special-use address passes. Every method returns the same.",
     parameters: DENIED,
     requestHeaders: ["X-Forwarded-For"],
     answers: {
@@ -273,7 +273,7 @@ const ROWS = {
     },
     problems: PROBLEM_CODES,
     problemHeaders: [...KEYED_HEADERS, ...FOUND_HEADERS.map((name) => `${name}?`), "Inkling-Data-State?"],
-    docs: "any method: 200 or 403, for [reverse proxies](proxies.md)",
+    docs: "200 or 403, with any method, for [reverse proxies](proxies.md)",
   },
   supabase_hook: {
     method: "POST",
@@ -281,9 +281,9 @@ const ROWS = {
     access: "open", // the signature admits the request
     looksUp: "single",
     tag: "Other interfaces",
-    summary: "May Supabase create this user?",
+    summary: "Decide for Supabase whether to create a user",
     description:
-      'The auth hook "Before User Created" of Supabase, signed by Standard Webhooks with the secret of the setting `supabase_hook_secret`. The user\'s address and email address are assessed as the event `sign_up`. A user who is denied gets an `error`, with status 200 as Supabase requires; one who is challenged is created.',
+      'Supabase calls this auth hook ("Before User Created") and signs it by Standard Webhooks, with the secret of the setting `supabase_hook_secret`. Inkling assesses the user\'s address and email address as the event `sign_up`. If the action is `deny`, the answer has an `error`, with status 200 as Supabase requires. With `challenge`, Supabase creates the user.',
     body: json({
       type: "object",
       properties: {
@@ -298,7 +298,7 @@ const ROWS = {
     }),
     answers: {
       200: {
-        description: "The decision: `{}` creates the user",
+        description: "The decision. With `{}`, Supabase creates the user",
         headers: [...COMMON_HEADERS, "Inkling-Action?", "Inkling-Assessment?"],
         content: json({
           type: "object",
@@ -321,7 +321,7 @@ const ROWS = {
       "INTERNAL",
       "DATA_NOT_LOADED",
     ],
-    docs: "[auth hook of Supabase](auth-hooks.md#supabase): `{}`, or an error for a user who is denied; signed instead of a key",
+    docs: "[Supabase auth hook](auth-hooks.md#supabase): `{}`, or an error for a denied user. A signature replaces the key",
   },
   status: {
     ...OPEN,
@@ -329,7 +329,7 @@ const ROWS = {
     access: "key",
     summary: "The release in use, feed by feed",
     description:
-      "When the release was built, what its data lacks, and the state of each feed. Counts against no quota.",
+      "Returns when the release was built, which data is missing, and the state of each feed. It does not count against the quota.",
     answers: {
       200: { description: "The current state", headers: KEYED_HEADERS, content: json("Status") },
     },
@@ -345,7 +345,7 @@ const ROWS = {
       "INTERNAL",
       "KEYS_NOT_LOADED",
     ],
-    docs: "current release; the [age of the data](#state-of-the-data) behind each answer; for each feed its age, entries, checksum, licence, last and next check, and whether it failed, is stale, expired or waiting for acceptance ([feeds](feeds.md#gates)). The reasons are in the [admin API](admin-api.md)",
+    docs: "current release, [age of the data](#state-of-the-data) behind each answer, and for each feed: age, entries, checksum, licence, last and next check, and whether it failed, is stale, has expired or [waits](feed-updates.md#gates). The [admin API](admin-api.md) has the reasons",
   },
   healthz: {
     ...OPEN,
@@ -353,7 +353,7 @@ const ROWS = {
     summary: "Liveness probe",
     description: "Returns 200 while the process can answer requests, whatever the state of its data.",
     answers: { 200: { description: "Alive", headers: COMMON_HEADERS, content: json("Health") } },
-    docs: "liveness probe: 200",
+    docs: "liveness probe: 200 while the process responds",
   },
   readyz: {
     ...OPEN,
@@ -364,7 +364,7 @@ const ROWS = {
       200: { description: "Ready", headers: COMMON_HEADERS, content: json("Ready") },
       503: { description: "Not ready, with the reasons", headers: COMMON_HEADERS, content: json("NotReady") },
     },
-    docs: "readiness probe: 200 when a release is loaded, the keys were read and the primary is alive (`warnings`: an older release stands in), else 503 with the reasons",
+    docs: "readiness probe: 200 if a release is loaded, the keys were read and the primary is alive; otherwise 503 with the reasons. `warnings` reports an older release in use",
   },
   openapi: {
     ...OPEN,
@@ -394,24 +394,24 @@ const ROWS = {
     description: "An HTML page with every operation and a form to try it.",
     requestHeaders: ["If-None-Match"],
     answers: pageAnswers("text/html"),
-    docs: "interactive reference; `type` of a problem document points to `/docs/errors`",
+    docs: "interactive reference; the `type` of a problem document links to `/docs/errors`",
   },
   docs_file: {
     ...OPEN,
     path: "/docs/{file}",
-    summary: "A file of that page",
+    summary: "A file of the reference page",
     description: "Scripts and styles that the reference page loads.",
     requestHeaders: ["If-None-Match"],
     answers: pageAnswers("text/html", "text/css", "text/javascript"),
     problems: ["HOST_INVALID", "PATH_NOT_FOUND", "INTERNAL"],
-    docs: "its files",
+    docs: "scripts and styles of the reference",
   },
   root: {
     ...OPEN,
     method: "ANY",
     path: "/",
     summary: "Leads browsers to the reference",
-    description: "For programs there is nothing.",
+    description: "Other programs get the problem PATH_NOT_FOUND.",
     answers: {},
     docs: undefined,
   },

@@ -36,22 +36,21 @@ interface FormRow {
 
 const FORMS = {
   networks: {
-    meaning:
-      "an address, a network or a range such as `192.0.2.1-192.0.2.9` a line; `#` and `;` start comments",
+    meaning: "one address, network or range (`192.0.2.1-192.0.2.9`) per line; `#` and `;` start comments",
     entries: ["network"],
   },
-  domains: { meaning: "a domain a line; `#` starts a comment", entries: ["domain"] },
+  domains: { meaning: "one domain per line; `#` starts a comment", entries: ["domain"] },
   geofeed: {
     meaning: "[RFC 8805](https://www.rfc-editor.org/rfc/rfc8805): `network,country,region,city,`",
     entries: ["place"],
   },
   mmdb: {
-    meaning: "a MaxMind DB in the shape of GeoIP2 City (`place`) or of GeoIP2 Anonymous IP (`anonymity`)",
+    meaning: "a MaxMind DB in the format of GeoIP2 City (`place`) or GeoIP2 Anonymous IP (`anonymity`)",
     entries: ["place", "anonymity"],
   },
   json: {
     meaning:
-      "a JSON document; `path` names the entries by names and `[*]` of JSONPath: `$.prefixes[*].ip_prefix`",
+      "a JSON document; `path` selects the entries by JSONPath with names and `[*]`: `$.prefixes[*].ip_prefix`",
     entries: ["network", "domain"],
   },
 } as const satisfies Readonly<Record<string, FormRow>>;
@@ -94,12 +93,12 @@ const CLAIMS = {
   government: kind("an authority"),
   business: kind("a company's own network"),
   crawler: service("a crawler, never flagged"),
-  monitor: service("machines that watch sites, never flagged as abuser or proxy"),
+  monitor: service("machines that monitor sites, never flagged as abuser or proxy"),
   webhook_sender: service("sends webhooks, never flagged as abuser or proxy"),
   mail_sender: service("sends a provider's mail, never flagged as abuser or proxy"),
   relay: service("a privacy relay, never flagged as abuser or proxy"),
   disposable: { of: "domain", meaning: "a disposable-email service", weight: 2 },
-  free_mail: { of: "domain", meaning: "a provider of ordinary mail: speaks against `disposable`", weight: 2 },
+  free_mail: { of: "domain", meaning: "a provider of ordinary mail: counts against `disposable`", weight: 2 },
   mail_relay: { of: "domain", meaning: "an alias service: never `disposable`" },
   place: { of: "place", meaning: "where the networks are" },
   anonymity: {

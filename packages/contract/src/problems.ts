@@ -33,13 +33,13 @@ export const PROBLEMS = {
     status: 400,
     title: "The path cannot be read",
     detail: "The last part of the path is not UTF-8 text in percent-encoding (RFC 3986).",
-    hint: "send the value as it is: this client escapes it",
+    hint: "pass the value unescaped: this client escapes it",
   },
   PARAMETER_INVALID: {
     status: 400,
     title: "Parameter not allowed",
     detail: "This request takes no query parameters.",
-    hint: "this server does not offer what was asked for: look at its version",
+    hint: "this server does not support the parameter: compare its version with the client's",
   },
   IP_ADDRESS_INVALID: {
     status: 400,
@@ -61,7 +61,7 @@ export const PROBLEMS = {
     title: "The Host header cannot be read",
     detail: "Send one `Host` header: a host name or an IP address, with a port where there is one.",
     headers: { Connection: "close" }, // a proxy in front may read the next request on it differently
-    hint: "something between here and the server changes the Host header; look at `url`",
+    hint: "a proxy between here and the server changes the Host header: check `url`",
   },
   BODY_INVALID: {
     status: 400,
@@ -80,7 +80,7 @@ export const PROBLEMS = {
     title: "The batch cannot be read",
     detail:
       'Send `{"values":["…","…"]}`, or with `Content-Type: application/x-ndjson` one JSON string a line.',
-    hint: "the server does not understand this client: look at their versions",
+    hint: "the server does not understand this client: compare their versions",
   },
   VALUE_INVALID: {
     status: 400,
@@ -93,9 +93,9 @@ export const PROBLEMS = {
     title: "No API key",
     detail: "Send your key as `Authorization: Bearer ink_live_…`.",
     headers: { "WWW-Authenticate": CHALLENGE },
-    hint: "something between here and the server removes the Authorization header; with `key: null` it has to add it",
+    hint: "a proxy between here and the server removes the Authorization header; with `key: null` it must add one",
     pythonHint:
-      "something between here and the server removes the Authorization header; with `key=None` it has to add it",
+      "a proxy between here and the server removes the Authorization header; with `key=None` it must add one",
   },
   KEY_INVALID: {
     status: 401,
@@ -109,14 +109,14 @@ export const PROBLEMS = {
     title: "Expired API key",
     detail: "This key was valid once. Ask the operator of this server for a new one.",
     headers: INVALID_TOKEN,
-    hint: "make a new key with `inkling keys create`, or `inkling keys rotate` before the next one expires",
+    hint: "create a new key with `inkling keys create`; run `inkling keys rotate` before the next one expires",
   },
   SCOPE_REQUIRED: {
     status: 403,
     title: "The key does not allow this lookup",
     detail: "This key has other scopes.",
     headers: { "WWW-Authenticate": INSUFFICIENT_SCOPE },
-    hint: "make a key with this scope: `inkling keys create --scopes geolocate,reputation,email`",
+    hint: "create a key with this scope: `inkling keys create --scopes geolocate,reputation,email`",
   },
   SOURCE_NOT_ALLOWED: {
     status: 403,
@@ -130,14 +130,14 @@ export const PROBLEMS = {
     title: "The caller's address is not known",
     detail:
       "This key only works from the networks that it is bound to, and the trusted proxy that sent this request does not name the caller. Have the proxy send `X-Forwarded-For`, or remove it from INKLING_TRUSTED_PROXIES.",
-    hint: "the key is bound to networks, and the proxy in front of the server sends no X-Forwarded-For: configure it to",
+    hint: "the key is bound to networks, and the proxy in front of the server sends no X-Forwarded-For: configure the proxy to send it",
   },
   SIGNATURE_INVALID: {
     status: 401,
     title: "The signature does not match",
     detail:
       "No secret of this server signed this body. `webhook-id`, `webhook-timestamp` and `webhook-signature` follow Standard Webhooks; compare INKLING_SUPABASE_HOOK_SECRET with the secret that Supabase shows.",
-    hint: "/v1/hooks/supabase is called by Supabase, not by this client",
+    hint: "only Supabase calls /v1/hooks/supabase",
   },
   VISITOR_DENIED: {
     status: 403,
@@ -149,7 +149,7 @@ export const PROBLEMS = {
     status: 404,
     title: "No such path",
     detail: "There is nothing at this path. A slash inside a value is written %2F.",
-    hint: "is `url` the address of the server, without a path of the API?",
+    hint: "set `url` to the server's address, without a path of the API",
   },
   DECISION_NOT_FOUND: {
     status: 404,
@@ -161,40 +161,40 @@ export const PROBLEMS = {
     status: 404,
     title: "Unknown location",
     detail: "This is a public address, but the data has no location for it.",
-    hint: "no data has a place for this address",
+    hint: "the data has no location for this address",
   },
   METHOD_NOT_ALLOWED: {
     status: 405,
     title: "Method not allowed",
     detail: "This path does not have this method: `Allow` names those that it has.",
     headers: { Allow: "GET, HEAD" },
-    hint: "the server is older than this client, or something in between refuses POST",
+    hint: "the server is older than this client, or a proxy refuses POST",
   },
   CONTENT_TOO_LARGE: {
     status: 413,
     title: "Request body too large",
     detail: "The body is larger than this path takes.",
-    hint: "ask about fewer values in one request",
+    hint: "send fewer values per request",
   },
   CONTENT_TYPE_INVALID: {
     status: 415,
     title: "Content type not supported",
     detail: "Send `Content-Type: application/json` or `Content-Type: application/x-ndjson`, in UTF-8.",
-    hint: "the server does not understand this client: look at their versions",
+    hint: "the server does not understand this client: compare their versions",
   },
   SANDBOX_VALUE_REQUIRED: {
     status: 422,
     title: "A sandbox key was asked about a real value",
     detail:
       "Sandbox keys (`ink_test_…`) answer about the values of docs/sandbox.md alone, and know nothing about real visitors. Use a key that begins with `ink_live_`.",
-    hint: "a sandbox key (ink_test_…) is in use: configure one that begins with ink_live_",
+    hint: "this is a sandbox key (ink_test_…): configure a key that begins with ink_live_",
   },
   RATE_LIMITED: {
     status: 429,
     title: "Too many requests",
     detail: "This key has used up its rate for now.",
     headers: { "Retry-After": "1" },
-    hint: "ask more slowly, or give the key a higher rate: `inkling keys create --rate`",
+    hint: "send requests more slowly, or raise the key's rate: `inkling keys update ID --rate NUMBER`",
   },
   TOO_MANY_STREAMS: {
     status: 429,
@@ -202,27 +202,27 @@ export const PROBLEMS = {
     detail:
       "This key has as many NDJSON streams open as it may have now. Send more values in each, or end some.",
     headers: { "Retry-After": "5" },
-    hint: "send more values in each stream, or end some",
+    hint: "send more values in each stream, or close some streams",
   },
   QUOTA_EXCEEDED: {
     status: 429,
     title: "Daily quota used up",
     detail: "This key has used up its lookups for today (UTC).",
     headers: { "Retry-After": "3600" },
-    hint: "wait until midnight UTC, or give the key a higher quota",
+    hint: "wait until midnight UTC, or raise the key's quota: `inkling keys update ID --quota NUMBER`",
   },
   INTERNAL: {
     status: 500,
     title: "Internal error",
     detail: "This is our fault. The operator finds the cause in the log under the request_id.",
-    hint: "the server's log holds the cause under the request's id",
+    hint: "the server's log has the cause under the request id",
   },
   DATA_NOT_LOADED: {
     status: 503,
     title: "Data not loaded",
     detail: "The server has no data yet for this lookup, and does not guess.",
     headers: { "Retry-After": "10" },
-    hint: "run `inkling data update` on the server; `inkling data status` says what is missing",
+    hint: "run `inkling data update` on the server; `inkling data status` shows what is missing",
   },
   DECISIONS_UNREACHABLE: {
     status: 503,
@@ -386,21 +386,22 @@ export const ADMIN_PROBLEMS = {
 /** Of the clients: no server answered these. */
 export const CLIENT_PROBLEMS = {
   CONNECTION_FAILED: {
-    hint: "is the server running, and is `url` its address (in a browser: of the page's own origin)? `cause` holds the runtime's own error",
-    pythonHint: "is the server running, and is `url` its address? `__cause__` holds the error behind it",
+    hint: "check that the server is running and that `url` is its address (in a browser, the page's own origin); `cause` has the runtime's error",
+    pythonHint:
+      "check that the server is running and that `url` is its address; `__cause__` has the error behind it",
   },
   TIMED_OUT: {
-    hint: "raise `timeoutMs`, or look at the server's load",
-    pythonHint: "raise `timeout`, or look at the server's load",
+    hint: "raise `timeoutMs`, or check the server's load",
+    pythonHint: "raise `timeout`, or check the server's load",
   },
   ANSWER_UNREADABLE: {
-    hint: "what answered is not Inkling: look at `url`, and at the proxy in front of the server",
+    hint: "the answer is not from Inkling: check `url`, and the proxy in front of the server",
   },
   DATA_INCOMPLETE: {
-    hint: "`require` names it: run `inkling data update` on the server; `inkling data status` names the missing feeds, and `inkling feeds disable ID` does without one",
+    hint: "`require` names this data: run `inkling data update` on the server. `inkling data status` shows the missing feeds; `inkling feeds disable ID` turns one off",
   },
   ADDRESS_UNKNOWN: {
-    hint: "this runtime does not tell the visitor's address, or a proxy passed on something else: set `address`",
+    hint: "this runtime does not give the visitor's address, or a proxy sent something else: set `address`",
     isPython: false,
   },
   CLOSED: {

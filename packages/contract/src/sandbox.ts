@@ -139,9 +139,9 @@ const COUNTS = ["none", "one", "two", "three", "four", "five", "six", "seven", "
 
 /** Addresses with a verdict. */
 export const SANDBOX_ADDRESSES: readonly SandboxAddress[] = [
-  address(1, "an ordinary visitor, everything known; also `me`"),
-  address(2, "only countries known", { geolocation: COUNTRIES }),
-  address(3, "a public address that no data knows", {}, UNKNOWN_NETWORK),
+  address(1, "an ordinary visitor with all data; also `me`"),
+  address(2, "an address with only its countries", { geolocation: COUNTRIES }),
+  address(3, "a public address without data", {}, UNKNOWN_NETWORK),
   ...REPUTATION_FLAGS.map((flag) => {
     const { noun, sandbox } = FLAG_ROWS[flag];
     return flagged(sandbox.number, noun, [flag], sandbox.hosting === "listed" ? [HOSTING] : []);
@@ -234,11 +234,11 @@ function check(
 export const SANDBOX_CHECKS: readonly SandboxCheck[] = [
   check("implicit-mx", "no MX record, but an address: mail goes there", "implicit"),
   check("no-mx", "neither an MX record nor an address", "none"),
-  check("null-mx", "the domain takes no mail (RFC 7505)", "null", false),
-  check("no-domain", "there is no such domain", "nxdomain", false),
+  check("null-mx", "the domain accepts no mail (RFC 7505)", "null", false),
+  check("no-domain", "the domain does not exist", "nxdomain", false),
   check("mx-timeout", "DNS did not answer in time", "timeout"),
-  check("mx-failed", "DNS refused, or answered nonsense", "failed"),
-  check("mx-busy", "too many domains were being asked about: not asked", "busy"),
+  check("mx-failed", "DNS refused, or sent an invalid reply", "failed"),
+  check("mx-busy", "not asked, because too many DNS lookups are in progress", "busy"),
   check("mx-disposable", "its mail goes to a disposable-email service", "found", true, [
     "disposable.example",
   ]),

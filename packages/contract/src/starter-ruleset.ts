@@ -15,7 +15,7 @@ on_missing = "challenge"   # the mildest action while data that mattered is miss
 challenge = 0.5
 deny = 0.85
 
-[weights]                  # from 0 to 1, instead of the weights of docs/decisions.md
+[weights]                  # from 0 to 1, instead of the weights in docs/decision-reference.md
 # free_mail = 0.1
 
 [facts]                    # what you send in \`facts\`, with its type: text, number, boolean or list

@@ -23,25 +23,25 @@ export const WEBHOOK_EVENTS = {
   "assessment.changed": {
     when: "a release or an override changes the verdict on the email domain of a decision of the last 30 days",
     data: {
-      id: { type: "text", docs: "id of the assessment" },
+      id: { type: "text", docs: "the assessment's id" },
       ref: { type: "text", nullable: true, docs: "your `ref`, or null" },
-      domain: { type: "text", docs: "email domain" },
-      before: { ...VERDICT, docs: "verdict that you know" },
-      after: { ...VERDICT, docs: "verdict from now on" },
+      domain: { type: "text", docs: "the email domain" },
+      before: { ...VERDICT, docs: "the previous verdict" },
+      after: { ...VERDICT, docs: "the new verdict" },
       evidence: {
         type: "list",
         of: EVIDENCE_ENTRY,
-        docs: "what the new verdict rests on ([evidence](evidence.md))",
+        docs: "[evidence](evidence.md) of the new verdict",
       },
-      data_version: { type: "text", docs: "release that answers now" },
+      data_version: { type: "text", docs: "the release with the new verdict" },
     },
   },
   "release.held": {
     when: "a build waits for an operator, because it flags too much or too little",
     data: {
-      release: { type: "text", docs: "id of the release that waits" },
+      release: { type: "text", docs: "the waiting release's id" },
       built_at: { type: "time", docs: "when it was built" },
-      reason: { type: "text", docs: "what is unusual about it" },
+      reason: { type: "text", docs: "what is unusual about the release" },
       hint: { type: "text", docs: "the command that accepts it" },
     },
   },
@@ -53,18 +53,18 @@ export const WEBHOOK_EVENTS = {
       state: {
         type: "text",
         values: ["stale", "expired"],
-        docs: "`expired`: its entries are no longer used",
+        docs: "`expired`: Inkling no longer uses its entries",
       },
       age_seconds: { type: "number", nullable: true, docs: "age of the copy in use" },
     },
   },
   "key.quota_reached": {
-    when: "an API key has used its quota of the day",
+    when: "an API key has used its daily quota",
     data: {
-      key: { type: "text", docs: "id of the key" },
-      name: { type: "text", docs: "name of the key" },
+      key: { type: "text", docs: "the key's id" },
+      name: { type: "text", docs: "the key's name" },
       quota: { type: "number", docs: "lookups per UTC day" },
-      day: { type: "text", docs: "UTC day, as 2026-06-01" },
+      day: { type: "text", docs: "the UTC day, as 2026-06-01" },
     },
   },
 } as const satisfies Readonly<Record<string, WebhookEventRow>>;

@@ -22,41 +22,41 @@ def _flag(value: Any) -> bool:
 SERVER_CODES: Tuple[str, ...] = ("PATH_INVALID", "PARAMETER_INVALID", "IP_ADDRESS_INVALID", "IP_ADDRESS_RESERVED", "HOST_INVALID", "BODY_INVALID", "IDEMPOTENCY_KEY_INVALID", "BATCH_INVALID", "VALUE_INVALID", "KEY_MISSING", "KEY_INVALID", "KEY_EXPIRED", "SCOPE_REQUIRED", "SOURCE_NOT_ALLOWED", "CALLER_UNKNOWN", "SIGNATURE_INVALID", "VISITOR_DENIED", "PATH_NOT_FOUND", "DECISION_NOT_FOUND", "IP_ADDRESS_NOT_FOUND", "METHOD_NOT_ALLOWED", "CONTENT_TOO_LARGE", "CONTENT_TYPE_INVALID", "SANDBOX_VALUE_REQUIRED", "RATE_LIMITED", "TOO_MANY_STREAMS", "QUOTA_EXCEEDED", "INTERNAL", "DATA_NOT_LOADED", "DECISIONS_UNREACHABLE", "KEYS_NOT_LOADED")
 CLIENT_CODES: Tuple[str, ...] = ("CONNECTION_FAILED", "TIMED_OUT", "ANSWER_UNREADABLE", "DATA_INCOMPLETE")
 HINTS: Dict[str, str] = {
-    "PATH_INVALID": "send the value as it is: this client escapes it",
-    "PARAMETER_INVALID": "this server does not offer what was asked for: look at its version",
+    "PATH_INVALID": "pass the value unescaped: this client escapes it",
+    "PARAMETER_INVALID": "this server does not support the parameter: compare its version with the client's",
     "IP_ADDRESS_INVALID": "send one IPv4 or IPv6 address without port, prefix, zone or brackets",
     "IP_ADDRESS_RESERVED": "no visitor from the internet has this address: behind a proxy, take the visitor's from its header",
-    "HOST_INVALID": "something between here and the server changes the Host header; look at `url`",
+    "HOST_INVALID": "a proxy between here and the server changes the Host header: check `url`",
     "BODY_INVALID": "the detail names each member that is wrong",
     "IDEMPOTENCY_KEY_INVALID": "use a new key for each visitor, and the same key only to repeat the same request",
-    "BATCH_INVALID": "the server does not understand this client: look at their versions",
+    "BATCH_INVALID": "the server does not understand this client: compare their versions",
     "VALUE_INVALID": "a value must be a text of at most 64 KiB",
-    "KEY_MISSING": "something between here and the server removes the Authorization header; with `key=None` it has to add it",
+    "KEY_MISSING": "a proxy between here and the server removes the Authorization header; with `key=None` it must add one",
     "KEY_INVALID": "compare the key with `inkling keys list` on the server",
-    "KEY_EXPIRED": "make a new key with `inkling keys create`, or `inkling keys rotate` before the next one expires",
-    "SCOPE_REQUIRED": "make a key with this scope: `inkling keys create --scopes geolocate,reputation,email`",
+    "KEY_EXPIRED": "create a new key with `inkling keys create`; run `inkling keys rotate` before the next one expires",
+    "SCOPE_REQUIRED": "create a key with this scope: `inkling keys create --scopes geolocate,reputation,email`",
     "SOURCE_NOT_ALLOWED": "the key is bound to networks: `inkling keys list` on the server shows them",
-    "CALLER_UNKNOWN": "the key is bound to networks, and the proxy in front of the server sends no X-Forwarded-For: configure it to",
-    "SIGNATURE_INVALID": "/v1/hooks/supabase is called by Supabase, not by this client",
+    "CALLER_UNKNOWN": "the key is bound to networks, and the proxy in front of the server sends no X-Forwarded-For: configure the proxy to send it",
+    "SIGNATURE_INVALID": "only Supabase calls /v1/hooks/supabase",
     "VISITOR_DENIED": "`deny` of /v1/forward-auth names a flag of this visitor",
-    "PATH_NOT_FOUND": "is `url` the address of the server, without a path of the API?",
+    "PATH_NOT_FOUND": "set `url` to the server's address, without a path of the API",
     "DECISION_NOT_FOUND": "set INKLING_DECISIONS=1 on the server, and send outcomes before INKLING_DECISIONS_DAYS have passed",
-    "IP_ADDRESS_NOT_FOUND": "no data has a place for this address",
-    "METHOD_NOT_ALLOWED": "the server is older than this client, or something in between refuses POST",
-    "CONTENT_TOO_LARGE": "ask about fewer values in one request",
-    "CONTENT_TYPE_INVALID": "the server does not understand this client: look at their versions",
-    "SANDBOX_VALUE_REQUIRED": "a sandbox key (ink_test_…) is in use: configure one that begins with ink_live_",
-    "RATE_LIMITED": "ask more slowly, or give the key a higher rate: `inkling keys create --rate`",
-    "TOO_MANY_STREAMS": "send more values in each stream, or end some",
-    "QUOTA_EXCEEDED": "wait until midnight UTC, or give the key a higher quota",
-    "INTERNAL": "the server's log holds the cause under the request's id",
-    "DATA_NOT_LOADED": "run `inkling data update` on the server; `inkling data status` says what is missing",
+    "IP_ADDRESS_NOT_FOUND": "the data has no location for this address",
+    "METHOD_NOT_ALLOWED": "the server is older than this client, or a proxy refuses POST",
+    "CONTENT_TOO_LARGE": "send fewer values per request",
+    "CONTENT_TYPE_INVALID": "the server does not understand this client: compare their versions",
+    "SANDBOX_VALUE_REQUIRED": "this is a sandbox key (ink_test_…): configure a key that begins with ink_live_",
+    "RATE_LIMITED": "send requests more slowly, or raise the key's rate: `inkling keys update ID --rate NUMBER`",
+    "TOO_MANY_STREAMS": "send more values in each stream, or close some streams",
+    "QUOTA_EXCEEDED": "wait until midnight UTC, or raise the key's quota: `inkling keys update ID --quota NUMBER`",
+    "INTERNAL": "the server's log has the cause under the request id",
+    "DATA_NOT_LOADED": "run `inkling data update` on the server; `inkling data status` shows what is missing",
     "DECISIONS_UNREACHABLE": "run `inkling doctor` on the server: it cannot reach its database",
     "KEYS_NOT_LOADED": "the server has not reached its database since it started: run `inkling doctor` there",
-    "CONNECTION_FAILED": "is the server running, and is `url` its address? `__cause__` holds the error behind it",
-    "TIMED_OUT": "raise `timeout`, or look at the server's load",
-    "ANSWER_UNREADABLE": "what answered is not Inkling: look at `url`, and at the proxy in front of the server",
-    "DATA_INCOMPLETE": "`require` names it: run `inkling data update` on the server; `inkling data status` names the missing feeds, and `inkling feeds disable ID` does without one",
+    "CONNECTION_FAILED": "check that the server is running and that `url` is its address; `__cause__` has the error behind it",
+    "TIMED_OUT": "raise `timeout`, or check the server's load",
+    "ANSWER_UNREADABLE": "the answer is not from Inkling: check `url`, and the proxy in front of the server",
+    "DATA_INCOMPLETE": "`require` names this data: run `inkling data update` on the server. `inkling data status` shows the missing feeds; `inkling feeds disable ID` turns one off",
 }
 # What the answer of each lookup can be incomplete in.
 DATA_OF: Dict[str, Tuple[str, ...]] = {
@@ -143,7 +143,7 @@ class Postal:
 
 @dataclass(frozen=True)
 class Subdivision:
-    # The part after the hyphen of ISO 3166-2
+    # The part of the ISO 3166-2 code after the hyphen
     iso_code: Optional[str] = None
     name: Optional[str] = None
 
@@ -157,22 +157,22 @@ class Subdivision:
 
 @dataclass(frozen=True)
 class Network:
-    """Whose network an address is (docs/api.md)."""
+    """The owner and kind of an address's network (docs/api.md)."""
 
-    # The largest network around the address of which all this holds
+    # The largest surrounding network with identical values
     prefix: str
     # Known: hosting, isp, mobile, education, government, business, unknown.
     kind: str
-    # Do many people come from one address, as published?
+    # True if the operator publishes that many people share one address
     shared: bool
-    # What operators publish about it. New ones may come.
+    # Services that operators publish for the network. Later versions may add values.
     # Known: cdn, crawler, mail_sender, monitor, relay, resolver, webhook_sender.
     services: Tuple[str, ...]
-    # The autonomous system that announces it
+    # The autonomous system that announces the network
     asn: Optional[int] = None
-    # Of that system
+    # The autonomous system's name
     organization: Optional[str] = None
-    # Who publishes that its service runs there: openai, google
+    # The operator that publishes the network for its service: openai, google
     operator: Optional[str] = None
 
     @classmethod
@@ -190,11 +190,11 @@ class Network:
 
 @dataclass(frozen=True)
 class EvidenceEntry:
-    """One thing that the answer rests on (docs/evidence.md). New members, labels and effects may come."""
+    """One claim or rule behind the answer (docs/evidence.md). Later versions may add members, labels and effects."""
 
-    # A feed of /v1/status; `override`, `inkling` and a few more are no feeds
+    # A feed id of /v1/status, or another source, such as `override` or `inkling`
     feed: str
-    # What the feed knows, as in `vpn` or `relay`
+    # What the feed claims, such as `vpn` or `relay`
     label: str
     # Known: sets, removes, fills, label.
     effect: str
@@ -202,7 +202,7 @@ class EvidenceEntry:
     flags: Optional[Tuple[str, ...]] = None
     # Members of the answer that it filled in
     members: Optional[Tuple[str, ...]] = None
-    # Of an override
+    # The override's id
     id: Optional[str] = None
     did_you_mean: Optional[str] = None
     weight: Optional[float] = None
@@ -235,7 +235,7 @@ class EvidenceEntry:
 
 @dataclass(frozen=True)
 class Geolocation:
-    """Every member is always there; what is not known of it is left out, never null, empty or 0."""
+    """Every member is always present. Unknown fields inside it are omitted, never null, empty or 0."""
 
     city: City
     continent: Continent
@@ -243,19 +243,19 @@ class Geolocation:
     country: Country
     location: Location
     postal: Postal
-    # Where the block of addresses is registered
+    # Where the address block is registered
     registered_country: Country
     # From largest to smallest
     subdivisions: Tuple[Subdivision, ...]
-    # Only with `include=subject`: in normal form, IPv4 unwrapped
+    # Only with `include=subject`: the address that was looked up, in normal form
     ip: Optional[str] = None
-    # Only with `include=subject`: the network that the data has this answer for
+    # Only with `include=subject`: the network that shares this answer in the data
     prefix: Optional[str] = None
-    # Only with `include=network`; null where the release has no such data
+    # Only with `include=network`; null if the release has no such data
     network: Optional[Network] = None
     # Only with `include=evidence`
     evidence: Optional[Tuple[EvidenceEntry, ...]] = None
-    # There were more entries than fit
+    # True if the evidence had more entries than fit
     evidence_truncated: Optional[bool] = None
     # As the server sent it.
     json: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
@@ -287,15 +287,15 @@ class Reputation:
     is_abuser: bool
     is_proxy: bool
     is_tor_exit: bool
-    # Only with `include=subject`: in normal form, IPv4 unwrapped
+    # Only with `include=subject`: the address that was looked up, in normal form
     ip: Optional[str] = None
-    # Only with `include=subject`: the network that the data has this answer for
+    # Only with `include=subject`: the network that shares this answer in the data
     prefix: Optional[str] = None
-    # Only with `include=network`; null where the release has no such data
+    # Only with `include=network`; null if the release has no such data
     network: Optional[Network] = None
     # Only with `include=evidence`
     evidence: Optional[Tuple[EvidenceEntry, ...]] = None
-    # There were more entries than fit
+    # True if the evidence had more entries than fit
     evidence_truncated: Optional[bool] = None
     # As the server sent it.
     json: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
@@ -334,7 +334,7 @@ class Checks:
 
 @dataclass(frozen=True)
 class EmailVerdict:
-    # Could it receive mail from the internet, as far as its text tells?
+    # True if the address could receive mail from the internet, judging by its text only
     valid: bool
     disposable: bool
     # The entry that matched, then the service that runs it; empty when not disposable
@@ -343,7 +343,7 @@ class EmailVerdict:
     checks: Optional[Checks] = None
     # Only with `include=evidence`
     evidence: Optional[Tuple[EvidenceEntry, ...]] = None
-    # There were more entries than fit
+    # True if the evidence had more entries than fit
     evidence_truncated: Optional[bool] = None
     # As the server sent it.
     json: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
@@ -395,7 +395,7 @@ class ShadowRule:
 
 @dataclass(frozen=True)
 class Ip:
-    """Only with `include=evidence`: the answers of the lookups of the address"""
+    """Only with `include=evidence`: the lookups of the address"""
 
     geolocate: Optional[Geolocation] = None
     reputation: Optional[Reputation] = None
@@ -410,35 +410,35 @@ class Ip:
 
 @dataclass(frozen=True)
 class Assessment:
-    """Should this visitor be let in, and why? (docs/decisions.md)"""
+    """The decision about a visitor, and why (docs/decisions.md)."""
 
-    # Of this assessment
+    # The assessment's id
     id: str
     # What to do with the visitor
     # Known: allow, challenge, deny.
     action: str
-    # A rule asks for a person to look
+    # True if a rule asks for a manual review
     review: bool
-    # 1 - (1 - weight) * (1 - weight) ... over the reasons, to two digits. No probability
+    # 1 - (1 - weight) * (1 - weight) ... over the reasons, to two digits. It is not a probability
     score: float
-    # What raised the score. New codes may come
+    # The reasons behind the score. Later versions may add codes
     reasons: Tuple[Reason, ...]
-    # The rule that decided; null: the score did
+    # The rule that decided; null if the score decided
     rule: Optional[str]
-    # What rules in shadow would have decided; they never change the action
+    # What each shadow rule would have decided. Shadow rules never change the action
     shadow: Tuple[ShadowRule, ...]
-    # Data that the server lacks; the visitor may look more innocent than it is
+    # Missing data. The visitor may look more innocent than they are
     # Known: is_abuser, is_proxy, is_tor_exit, disposable, geolocation, network.
     degraded: Tuple[str, ...]
-    # Number of the ruleset; 0: none was published
+    # The ruleset's number; 0 before the first one is published
     ruleset: float
     # The release of the data
     data_version: str
-    # Only with `include=facts`: what rules read, by name; unknown facts are left out
+    # Only with `include=facts`: the facts that rules read, by name. Unknown facts are omitted
     facts: Optional[Mapping[str, Any]] = None
-    # Only with `include=evidence`: the answers of the lookups of the address
+    # Only with `include=evidence`: the lookups of the address
     ip: Optional[Ip] = None
-    # Only with `include=evidence`: the answer of the lookup of the email address
+    # Only with `include=evidence`: the lookup of the email address
     email: Optional[EmailVerdict] = None
     # As the server sent it.
     json: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)

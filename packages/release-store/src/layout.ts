@@ -1,4 +1,4 @@
-// layout.ts: paths in the data folder (docs/operations.md).
+// layout.ts: paths in the data folder (docs/data-folder.md).
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";

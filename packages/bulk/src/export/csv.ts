@@ -18,7 +18,7 @@ import {
 
 export const csv: ExportFormat = {
   name: "csv",
-  what: "a row for each network, or for each disposable domain; beside it a file that names the sources",
+  what: "write a CSV file with one row per network or disposable domain, and a second file that names the sources",
   lookups: ["geolocate", "reputation", "network", "email"],
   isFolder: false,
   *pieces(request) {
@@ -29,7 +29,7 @@ export const csv: ExportFormat = {
 
 export const clickhouse: ExportFormat = {
   name: "clickhouse",
-  what: "a folder: all tables as CSV, and SQL that makes dictionaries of them (IP_TRIE)",
+  what: "write a folder with all tables as CSV, and the SQL that creates dictionaries from them (IP_TRIE)",
   lookups: ["geolocate", "reputation", "network", "email"],
   isFolder: true,
   *pieces(request) {

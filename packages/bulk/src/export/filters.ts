@@ -9,28 +9,28 @@ import type { AnswerRanges, ExportSource } from "./source.ts";
 
 export const nginx = textFormat(
   "nginx",
-  `a file of geo blocks to include: $inkling_${REPUTATION_FLAGS[0]}, …, or $inkling_country`,
+  `write a file of geo blocks for nginx to include: $inkling_${REPUTATION_FLAGS[0]}, …, or $inkling_country`,
   ["reputation", "geolocate"],
   nginxLines,
 );
 
 export const haproxy = textFormat(
   "haproxy",
-  "a map file: networks with their flags or country, or disposable domains",
+  "write a map file of networks with their flags or country, or of disposable domains",
   ["reputation", "geolocate", "email"],
   haproxyLines,
 );
 
 export const ipset = textFormat(
   "ipset",
-  "for `ipset restore`: a set for each flag and family",
+  "write a file for `ipset restore` with one set per flag and address family",
   ["reputation"],
   (request) => flagSetLines(request, IPSET_HELP, ipsetLines),
 );
 
 export const nftables = textFormat(
   "nftables",
-  "for `nft -f`: a table with a set for each flag and family",
+  "write a file for `nft -f`: one table with a set per flag and address family",
   ["reputation"],
   (request) => flagSetLines(request, NFT_HELP, nftLines),
 );

@@ -13,7 +13,7 @@ import { DATABASE_TYPES, DEFAULT_TYPES } from "./mmdb-types.ts";
 
 export const mmdb: ExportFormat = {
   name: "mmdb",
-  what: "a MaxMind DB file: members as in GeoIP2 City, the three flags, or whose network it is",
+  what: "write a MaxMind DB file with the members of GeoIP2 City, the three flags, or the network's owner",
   lookups: ["geolocate", "reputation", "network"],
   databaseTypes: Object.fromEntries(
     Object.entries(DATABASE_TYPES).map(([name, { lookup }]) => [name, lookup]),

@@ -23,7 +23,7 @@ import {
 
 export const parquet: ExportFormat = {
   name: "parquet",
-  what: "a row for each network, or for each disposable domain",
+  what: "write a Parquet file with one row per network or disposable domain",
   lookups: ["geolocate", "reputation", "network", "email"],
   isFolder: false,
   pieces: (request) =>

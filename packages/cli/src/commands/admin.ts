@@ -6,11 +6,11 @@ import { addAction, type Context } from "../runtime/command.ts";
 import { warnOfNewDatabase, withStore } from "../runtime/store.ts";
 
 export function addAdmin(program: Command, context: Context): void {
-  const admin = program.command("admin").description("the admin API on the admin listener");
-  const token = admin.command("token").description("the token that the admin API requires");
+  const admin = program.command("admin").description("manage access to the admin API");
+  const token = admin.command("token").description("manage the token of the admin API");
   const command = token
     .command("rotate")
-    .description("make a new admin token and print it; the previous one ends at once")
+    .description("create and print a new admin token; the previous one expires at once")
     .addHelpText(
       "after",
       `

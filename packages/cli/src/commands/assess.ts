@@ -33,7 +33,7 @@ const decoder = new TextDecoder();
 export function addAssess(program: Command, context: Context): void {
   const command = program
     .command("assess")
-    .description("decide about a visitor as POST /v1/assess would: action, score, reasons; nothing is stored")
+    .description("decide about a visitor as POST /v1/assess would, and store nothing")
     .option("--event <name>", "what the visitor does", "sign_up")
     .option("--ip <address>", "the visitor's address")
     .option("--email <address>", "the email address that the visitor entered")

@@ -15,9 +15,7 @@ const SETTINGS = ["dataDir"] as const;
 export function addAudit(parent: Command, context: Context): void {
   const command = parent
     .command("audit")
-    .description(
-      "who changed what, newest first: overrides, keys, feeds, data, settings, channel, admin token",
-    )
+    .description("list who changed what, newest first")
     .addOption(new Option("--action <action>", "only this action").choices(AUDIT_ACTIONS))
     .addOption(
       new Option(

@@ -34,7 +34,7 @@ const TIMEOUT_MS = 600_000;
 export function addBackup(program: Command, context: Context): void {
   const command = program
     .command("backup")
-    .description("write keys, usage, overrides, audit trail and the choice of feeds to one file")
+    .description("write keys, usage, overrides, rulesets, webhooks, audit trail and settings to one file")
     .argument("<file>", "where it is written, for this user alone")
     .option("--json", "print JSON")
     .addHelpText(
@@ -61,7 +61,7 @@ Examples:
 export function addRestore(program: Command, context: Context): void {
   const command = program
     .command("restore")
-    .description("put what a backup holds in the place of what is there")
+    .description("replace keys, usage, overrides, rulesets, webhooks and audit trail by those of a backup")
     .argument("<file>", "what `inkling backup` wrote")
     .option(
       "--force",

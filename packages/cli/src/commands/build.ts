@@ -20,7 +20,7 @@ const PUBLISH_MS = 10_000;
 export function addBuild(program: Command, context: Context): void {
   const command = program
     .command("build")
-    .description("build releases as feeds change, until it is stopped, without serving")
+    .description("build releases as feeds change, without serving")
     .option("--publish", "publish each release to the channel, and renew it once a day")
     .addOption(
       new Option("--percent <percent>", "share of the servers that take a new release").default("100", "100"),

@@ -38,7 +38,7 @@ const OWNER_ONLY = 0o600;
 export function addChannel(program: Command, context: Context): void {
   const channel = program
     .command("channel")
-    .description("releases for many servers: publish, roll out, go back");
+    .description("publish, roll out and roll back releases for many servers");
   addInit(channel, context);
   addPublish(channel, context);
   addPromote(channel, context);
@@ -49,7 +49,7 @@ export function addChannel(program: Command, context: Context): void {
 function addInit(channel: Command, context: Context): void {
   const command = channel
     .command("init")
-    .description("make the key pair of a channel: the private key signs, servers are given the public one")
+    .description("create the key pair of a channel, and print the public key for the servers")
     .argument("[file]", "where the private key is written", "channel-key.pem")
     .option("--json", "print JSON")
     .addHelpText(
@@ -88,7 +88,7 @@ Examples:
 function addPublish(channel: Command, context: Context): void {
   const command = channel
     .command("publish")
-    .description("put the release in use, or another that is kept, into the channel")
+    .description("publish the release in use, or another kept release, to the channel")
     .argument("[release]", "its name, as `data status` lists them (default: the one in use)")
     .addOption(
       new Option(
@@ -154,7 +154,7 @@ Examples:
 function addPromote(channel: Command, context: Context): void {
   const command = channel
     .command("promote")
-    .description("change the share of the servers that take the release of the channel")
+    .description("give the channel's release to more servers")
     .argument("[name]", "of the channel (default: that of the setting)")
     .addOption(
       new Option(
@@ -257,7 +257,7 @@ function secondsOf(value: true | string): number {
 function addRollback(channel: Command, context: Context): void {
   const command = channel
     .command("rollback")
-    .description("give all servers the release before, or another that the channel keeps")
+    .description("give all servers the previous release, or another release that the channel keeps")
     .argument("[release]", "its name, as `channel status` lists them")
     .option("--json", "print JSON")
     .addHelpText(
@@ -276,7 +276,7 @@ function addRollback(channel: Command, context: Context): void {
 function addStatus(channel: Command, context: Context): void {
   const command = channel
     .command("status")
-    .description("show what the channel names, and what this host has taken from it")
+    .description("show the channel's release, and what this host has taken from it")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling channel status --channel https://releases.example/inkling");
   addAction(command, context, settingsReadBy("follower", "publisher"), async ({ settings }) => {

@@ -9,7 +9,7 @@ import { table } from "../terminal/terminal.ts";
 export function addConfig(program: Command, context: Context): void {
   const command = program
     .command("config")
-    .description("print the settings in force, and where each came from")
+    .description("print the settings that apply, and where each comes from")
     .option("--json", "print JSON")
     .option("--example", "print a commented inkling.toml with every setting")
     .addHelpText(

@@ -152,7 +152,7 @@ const heldText = ({ at, why }: HeldRelease) =>
 function addStatus(data: Command, context: Context): void {
   const command = data
     .command("status")
-    .description("show the release in use: age, segments, feeds, what is missing")
+    .description("show the release in use: age, segments, feeds, missing data")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling data status\n  inkling data status --json");
   addAction(command, context, READ_SETTINGS, ({ settings: { dataDir } }) => {
@@ -224,7 +224,7 @@ function statusText(
 function addVerify(data: Command, context: Context): void {
   const command = data
     .command("verify")
-    .description("read every byte of the release in use: checksums, order, every pointer")
+    .description("verify every byte of the release in use: checksums, order, pointers")
     .option("--json", "print JSON")
     .addHelpText("after", "\nThe exit code is 1 when anything is wrong.\n\nExamples:\n  inkling data verify");
   addAction(command, context, READ_SETTINGS, ({ settings, flags }) => {
@@ -244,7 +244,7 @@ function addVerify(data: Command, context: Context): void {
 function addRollback(data: Command, context: Context): void {
   const command = data
     .command("rollback")
-    .description("go back to the release before the one in use, or to any that is kept, and stay there")
+    .description("switch to the previous release, or to another kept release, and pin it")
     .argument("[release]", "its name, as `data status` lists them (default: the one before the one in use)")
     .option("--json", "print JSON")
     .addHelpText(
@@ -296,7 +296,7 @@ async function switchTo(
 function addUnpin(data: Command, context: Context): void {
   const command = data
     .command("unpin")
-    .description("use the newest release again, after `data rollback`")
+    .description("use the newest release again after `data rollback`")
     .option("--json", "print JSON")
     .addHelpText(
       "after",

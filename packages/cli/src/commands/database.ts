@@ -14,7 +14,7 @@ const SETTINGS = ["dataDir"] as const;
 export function addDatabase(program: Command, context: Context): void {
   const database = program
     .command("database")
-    .description("check whether the database was lost or went back to an earlier state, and repair that");
+    .description("find and repair a database that was lost or went back to an earlier state");
   addStatus(database, context);
   addAdopt(database, context);
   addConfirm(database, context);
@@ -23,7 +23,7 @@ export function addDatabase(program: Command, context: Context): void {
 function addStatus(database: Command, context: Context): void {
   const command = database
     .command("status")
-    .description("compare the database with what the servers of this data folder know of it")
+    .description("compare the database with the data folder's copies")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling database status\n  inkling database status --json");
   addAction(command, context, SETTINGS, async ({ settings }) => {
@@ -42,7 +42,7 @@ function addStatus(database: Command, context: Context): void {
 function addAdopt(database: Command, context: Context): void {
   const command = database
     .command("adopt [files...]")
-    .description("write the keys and overrides of the data folder's copies into the database")
+    .description("write keys and overrides from the data folder's copies to the database")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
@@ -86,7 +86,7 @@ async function copiesOf(store: Store, { dataDir }: Settings, files: readonly str
 function addConfirm(database: Command, context: Context): void {
   const command = database
     .command("confirm")
-    .description("accept the database as it is: servers keep nothing that it does not hold")
+    .description("accept the database as it is, so that servers drop keys and overrides that it lacks")
     .option("--json", "print JSON")
     .addHelpText(
       "after",

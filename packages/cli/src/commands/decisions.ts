@@ -24,7 +24,7 @@ const SETTINGS = ["dataDir"] as const;
 export function addDecisions(program: Command, context: Context): void {
   const decisions = program
     .command("decisions")
-    .description("stored decisions of POST /v1/assess: what was decided, from what, and what became of it");
+    .description("list, label, export and delete stored decisions of POST /v1/assess");
   addList(decisions, context);
   addShow(decisions, context);
   addOutcome(decisions, context);
@@ -34,7 +34,7 @@ export function addDecisions(program: Command, context: Context): void {
 
 function addList(decisions: Command, context: Context): void {
   const command = withTimes(decisions.command("list"))
-    .description("stored decisions, newest first")
+    .description("list stored decisions, newest first")
     .addOption(new Option("--action <action>", "only this action").choices(ACTIONS))
     .option("--event <name>", "only this event")
     .option("--rule <name>", "only decisions of this rule")
@@ -98,7 +98,7 @@ function timesOf({ since, until }: Flags): Pick<DecisionFilter, "since" | "until
 function addShow(decisions: Command, context: Context): void {
   const command = decisions
     .command("show <id>")
-    .description("a stored decision, with its facts")
+    .description("show a stored decision with its facts")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling decisions show asm_4Qw8ZbN2rT6yKd1M");
   addAction(command, context, SETTINGS, async ({ settings }, id: string) => {
@@ -124,7 +124,7 @@ const notFound = (id: string) =>
 function addOutcome(decisions: Command, context: Context): void {
   const command = decisions
     .command("outcome <id> <outcome>")
-    .description(`say what became of a visitor: ${OUTCOMES.join(" or ")}; the last outcome counts`)
+    .description(`record what became of a visitor: ${OUTCOMES.join(" or ")}; the last outcome counts`)
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling decisions outcome asm_4Qw8ZbN2rT6yKd1M abuse");
   addAction(command, context, SETTINGS, async ({ settings }, id: string, text: string) => {
@@ -143,7 +143,7 @@ function addOutcome(decisions: Command, context: Context): void {
 function addDelete(decisions: Command, context: Context): void {
   const command = decisions
     .command("delete")
-    .description("delete stored decisions with their outcomes")
+    .description("delete stored decisions and their outcomes")
     .option("--ref <ref>", "all about this ref")
     .option("--before <time>", "all that are older than 7d, 2027-01-31 or a time")
     .option(...AUTHOR)
@@ -171,7 +171,7 @@ function deletionOf({ ref, before }: Flags): Deletion {
 
 function addExport(decisions: Command, context: Context): void {
   const command = withTimes(decisions.command("export"))
-    .description("write stored decisions to standard output, oldest first: one JSON object a line")
+    .description("print stored decisions, oldest first, as one JSON object per line")
     .addHelpText(
       "after",
       "\nExamples:\n  inkling decisions export --since 30d > decisions.ndjson\n  inkling rules replay rules.toml --input decisions.ndjson",

@@ -30,7 +30,7 @@ interface Named extends Finding {
 export function addDoctor(program: Command, context: Context): void {
   const command = program
     .command("doctor")
-    .description("find what is wrong with this installation, and what to do about it")
+    .description("check this installation, and print a remedy for each problem")
     .option("--json", "print JSON")
     .addHelpText(
       "after",

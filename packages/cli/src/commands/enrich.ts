@@ -38,9 +38,7 @@ const SETTINGS = ["dataDir"] as const;
 export function addEnrich(program: Command, context: Context): void {
   const command = program
     .command("enrich <file>")
-    .description(
-      "add what is known of each row's IP address and email address to a file; - reads standard input",
-    )
+    .description("add lookups of each row's IP address and email address to a file; - reads standard input")
     .addOption(
       new Option("--format <format>", "default: detected; log: one of the logs").choices([...FORMAT_NAMES]),
     )

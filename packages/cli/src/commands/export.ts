@@ -26,7 +26,7 @@ const SETTINGS = ["dataDir"] as const;
 export function addExport(program: Command, context: Context): void {
   const exports = program
     .command("export")
-    .description("write the release in use in a format of other programs; overrides apply");
+    .description("write the release in use, with overrides, in a format for other programs");
   for (const format of FORMATS) addForm(exports, format, context);
 }
 

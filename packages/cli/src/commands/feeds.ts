@@ -25,9 +25,7 @@ const READ_SETTINGS = ["dataDir"] as const;
 const ENABLE_SETTINGS = ["dataDir", "mirror"] as const;
 
 export function addFeeds(program: Command, context: Context): void {
-  const feeds = program
-    .command("feeds")
-    .description("which lists and databases are used, on which terms; turn them on and off");
+  const feeds = program.command("feeds").description("list, enable, disable, add and check feeds");
   addList(feeds, context);
   addEnable(feeds, context);
   addDisable(feeds, context);
@@ -69,7 +67,7 @@ function linesOf(settings: Settings): FeedLine[] {
 function addList(feeds: Command, context: Context): void {
   const command = feeds
     .command("list")
-    .description("every feed: on or off, its state, age, licence and the settings it needs")
+    .description("list all feeds: on or off, state, age, licence, required settings")
     .option("--json", "print JSON, with terms and attributions")
     .addHelpText("after", "\nExamples:\n  inkling feeds list\n  inkling feeds list --json");
   addAction(command, context, READ_SETTINGS, ({ settings }) => {
@@ -135,7 +133,7 @@ function lineJson({ feed, on, report, needs, lacking }: FeedLine) {
 function addEnable(feeds: Command, context: Context): void {
   const command = feeds
     .command("enable <feed>")
-    .description("turn a feed on, after showing its licence and terms")
+    .description("enable a feed after showing its licence and terms")
     .option("--yes", "you have read the terms and agree: no question")
     .option("--json", "print JSON")
     .addHelpText(
@@ -195,7 +193,7 @@ async function agree(feed: Feed, { terminal }: Context, yes: boolean): Promise<v
 function addDisable(feeds: Command, context: Context): void {
   const command = feeds
     .command("disable <feed>")
-    .description("turn a feed off, whether or not it is on by default")
+    .description("disable a feed")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling feeds disable dshield\n  inkling feeds disable ipsum-3");
   addAction(command, context, READ_SETTINGS, async ({ settings }, id: string) => {
@@ -212,9 +210,7 @@ function addDisable(feeds: Command, context: Context): void {
 function addExportMirror(feeds: Command, context: Context): void {
   const command = feeds
     .command("export-mirror <folder>")
-    .description(
-      "write the last good copy of every feed that is on into a folder, for machines without internet",
-    )
+    .description("write the last good copy of every enabled feed to a folder, for machines without internet")
     .option("--json", "print JSON")
     .addHelpText(
       "after",

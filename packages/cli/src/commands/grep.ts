@@ -12,9 +12,7 @@ const MAX_KEPT = 1_000_000;
 export function addGrep(program: Command, context: Context): void {
   const command = program
     .command("grep [file]")
-    .description(
-      "look up the IP addresses and email addresses in any text; without a file, in standard input",
-    )
+    .description("look up the IP addresses and email addresses in a text; without a file, in standard input")
     .option("--field <names>", "print only these members of the answers, or value, with tabs between them")
     .option("--json", "a JSON object a line")
     .option(...ATTRIBUTION)

@@ -14,7 +14,7 @@ const OTHER = "INKLING_HOST and INKLING_PORT must be the server's; its log says 
 export function addHealth(program: Command, context: Context): void {
   const command = program
     .command("health")
-    .description("ask the server of this machine whether it is ready, for health checks of containers")
+    .description("check whether the server on this machine is ready, for container health checks")
     .addHelpText("after", "\nExit codes: 0 ready, 1 not ready or no answer.\n\nExamples:\n  inkling health");
   addAction(command, context, ["host", "port"], async ({ settings }) => {
     const url = `${localUrl(settings.host, settings.port)}/readyz`;

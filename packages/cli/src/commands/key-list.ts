@@ -20,7 +20,7 @@ import { formatCount, table, warn } from "../terminal/terminal.ts";
 export function addKeyList(keys: Command, context: Context): void {
   const command = keys
     .command("list")
-    .description("list all keys and their lookups of today (UTC); never the keys themselves")
+    .description("list all keys with today's lookups (UTC), without their tokens")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling keys list\n  inkling keys list --json");
   addAction(command, context, ["dataDir"], async ({ settings, flags }) => {

@@ -24,7 +24,7 @@ const SHOWN_ONCE = "It is shown this once: only its hash is kept.";
 const IN_FORCE = "A running server accepts it within a second.";
 
 export function addKeys(program: Command, context: Context): void {
-  const keys = program.command("keys").description("make, list, update, trace, rotate and revoke API keys");
+  const keys = program.command("keys").description("create, list, update, trace, rotate and revoke API keys");
   addCreate(keys, context);
   addKeyList(keys, context);
   addUpdate(keys, context);
@@ -38,7 +38,7 @@ const collect = (value: string, before: string[] = []) => [...before, ...value.s
 function addCreate(keys: Command, context: Context): void {
   const command = keys
     .command("create")
-    .description("make a key; the key alone goes to standard output")
+    .description("create a key; standard output has only its token")
     .option("--name <text>", "what the key is for", "unnamed")
     .option("--sandbox", "a sandbox key (ink_test_…): fixed answers, see docs/sandbox.md")
     .option("--scopes <list>", `what it may do: ${SCOPES.join(", ")} (default: all)`, collect)
@@ -126,7 +126,7 @@ const CHANGES: Readonly<Record<string, readonly [member: string, word?: string, 
 function addUpdate(keys: Command, context: Context): void {
   const command = keys
     .command("update <id>")
-    .description("change what a key may do, within a second in every server; the key stays the same")
+    .description("change a key's name, scopes, networks, limits or expiry; its token remains the same")
     .option("--name <text>", "what the key is for")
     .option("--scopes <list>", `what it may do: ${SCOPES.join(", ")}, or all`, collect)
     .option("--networks <list>", "networks that its callers must come from, or any", collect)
@@ -175,7 +175,7 @@ function changeOf(flag: string, value: unknown, now: number): readonly [member: 
 function addTrace(keys: Command, context: Context): void {
   const command = keys
     .command("trace <id>")
-    .description("log the networks that a key is used from, while a leak is investigated")
+    .description("log the networks that use a key, to investigate a leak")
     .option("--for <duration>", "how long, at most 7d: 30m, 24h (default: 24h)")
     .option("--off", "end it now")
     .option("--json", "print JSON")
@@ -210,7 +210,7 @@ Examples:
 function addRevoke(keys: Command, context: Context): void {
   const command = keys
     .command("revoke <id>")
-    .description("end a key for good, within a second in every server")
+    .description("revoke a key for good, within a second on every server")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling keys revoke key_3fK9mB2xQ7vR1tYz");
   addAction(command, context, SETTINGS, async ({ settings }, id: string) => {
@@ -242,7 +242,7 @@ export function parseDuration(text: string): number | undefined {
 function addRotate(keys: Command, context: Context): void {
   const command = keys
     .command("rotate <id>")
-    .description("give a key a new text; the old one stays valid for a while")
+    .description("give a key a new token; the old token remains valid for a while")
     .option("--overlap <duration>", "how long the old text stays valid: 0s, 30m, 24h, 7d", "24h")
     .option("--json", "print JSON")
     .addHelpText(

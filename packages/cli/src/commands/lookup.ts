@@ -23,17 +23,17 @@ interface Row {
 const ROWS: Readonly<Record<Lookup, Row>> = {
   geolocate: {
     value: "ip",
-    title: "where an IP address is",
+    title: "look up where an IP address is",
     example: "81.2.69.142",
   },
   reputation: {
     value: "ip",
-    title: "whether an IP address is a known abuser, proxy or Tor exit",
+    title: "check whether an IP address is a known abuser, proxy or Tor exit",
     example: "185.220.101.1",
   },
   email: {
     value: "email",
-    title: "whether an email address is valid, and whether it is disposable",
+    title: "check whether an email address is valid, and whether it is disposable",
     example: "someone@mailinator.com",
   },
 };
@@ -45,7 +45,7 @@ Your overrides apply when the database can be read (INKLING_DATABASE_URL), other
 export function addLookup(program: Command, context: Context): Command {
   const lookups = program
     .command("lookup")
-    .description("answer from the release in use, in this process: no server, no key; overrides apply")
+    .description("look up values without a server or a key; overrides apply")
     .argument("[values...]", "IP addresses and email addresses; - reads them from standard input, one a line")
     .option(
       "--field <names>",

@@ -15,7 +15,7 @@ const SETTINGS = ["dataDir"] as const;
 export function addExport(overrides: Command, context: Context): void {
   const command = overrides
     .command("export [file]")
-    .description("all overrides in force as one JSON file (default: -, which is standard output)")
+    .description("export active overrides as one JSON file (default: -, standard output)")
     .addHelpText(
       "after",
       "\nExamples:\n  inkling override export overrides.json\n  inkling override export | jq .",
@@ -32,7 +32,7 @@ export function addExport(overrides: Command, context: Context): void {
 export function addImport(overrides: Command, context: Context): void {
   const command = overrides
     .command("import <file>")
-    .description("put the overrides of an exported file in force: all of them, or none")
+    .description("import all overrides of an exported file, or none")
     .option(...AUTHOR)
     .option("--force", "also networks and domains that are too wide otherwise")
     .option("--json", "print JSON")

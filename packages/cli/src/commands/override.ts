@@ -28,9 +28,7 @@ const SETTINGS = ["dataDir"] as const;
 export function addOverride(program: Command, context: Context): void {
   const overrides = program
     .command("override")
-    .description(
-      "your own verdict on an address, network, domain or email address: beats every feed, at once",
-    );
+    .description("override the verdict on an address, network, domain or email address at once");
   addAdd(overrides, context);
   addList(overrides, context);
   addRemove(overrides, context);
@@ -45,7 +43,7 @@ const FLAGS = new Intl.ListFormat("en-GB", { type: "disjunction" }).format(OVERR
 function addAdd(overrides: Command, context: Context): void {
   const command = overrides
     .command("add <value>")
-    .description("force a flag on or off")
+    .description("add an override, which sets a flag whatever the feeds say")
     .option("--flag <flag=verdict>", `${FLAGS}, =true or =false`)
     .option("--note <text>", "why (required); at most 500 characters")
     .option("--expires <time>", "when it ends: 30d, 2027-01-31 or 2027-01-31T12:00:00Z (default: never)")
@@ -116,7 +114,7 @@ function inputOf(value: string, flags: Flags, now: number): Record<string, unkno
 function addList(overrides: Command, context: Context): void {
   const command = overrides
     .command("list")
-    .description("the overrides in force")
+    .description("list active overrides")
     .option("--all", "with those that were removed or have expired")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling override list\n  inkling override list --all --json");
@@ -164,7 +162,7 @@ function stateOf(override: Override, now: number): string {
 function addRemove(overrides: Command, context: Context): void {
   const command = overrides
     .command("remove <id>")
-    .description("end an override, within a second in every server")
+    .description("remove an override, within a second on every server")
     .option(...AUTHOR)
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling override remove ovr_3fK9mB2xQ7vR1tYz");

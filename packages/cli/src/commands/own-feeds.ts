@@ -35,7 +35,7 @@ export function addOwnFeeds(feeds: Command, context: Context): void {
 function addAdd(feeds: Command, context: Context): void {
   const command = feeds
     .command("add <id>")
-    .description("add a feed of your own: a file or a URL, what is in it, and what it claims")
+    .description("add a feed of your own: a file or URL, its format and its claim")
     .option("--form <form>", FEED_FORMS.join(", "))
     .option("--claims <claim>", FEED_CLAIMS.join(", "))
     .option("--file <path>", "a file on this machine, read with each build")
@@ -124,7 +124,7 @@ function tableWith(rows: readonly OwnFeed[]): readonly Feed[] {
 function addRemove(feeds: Command, context: Context): void {
   const command = feeds
     .command("remove <id>")
-    .description("remove a feed that was added on the command line, with its copies")
+    .description("remove a feed that `feeds add` added, with its copies")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling feeds remove office-vpn");
   addAction(command, context, ["dataDir"], async ({ settings, file }, id: string) => {
@@ -159,7 +159,7 @@ function notAdded(settings: Settings, id: string, file: string | undefined): Cli
 function addCheck(feeds: Command, context: Context): void {
   const command = feeds
     .command("check <id>")
-    .description("read a feed now, by the rules of a build, and change nothing")
+    .description("read a feed as a build would, and change nothing")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling feeds check office-vpn");
   addAction(command, context, READ_SETTINGS, async ({ settings }, id: string) => {

@@ -18,7 +18,7 @@ const DEFAULT_SINCE = "30d";
 export function addReplay(rules: Command, context: Context): void {
   const command = rules
     .command("replay <file>")
-    .description("apply a ruleset to past decisions, and show what would change; changes nothing")
+    .description("show what a ruleset would have decided about past visitors, and change nothing")
     .option("--since <time>", `decisions since 7d ago, 2027-01-31 or a time (default: ${DEFAULT_SINCE})`)
     .addOption(
       new Option("--data <which>", "today: look the domains of email addresses up again")

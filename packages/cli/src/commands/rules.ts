@@ -27,7 +27,7 @@ const NOTE = ["--note <text>", "what changed and why, for the history; at most 5
 export function addRules(program: Command, context: Context): void {
   const rules = program
     .command("rules")
-    .description("rulesets: which visitors are allowed, challenged or denied by POST /v1/assess");
+    .description("check, publish, compare and roll back rulesets of POST /v1/assess");
   addInit(rules, context);
   addCheck(rules, context);
   addPublish(rules, context);
@@ -41,7 +41,7 @@ export function addRules(program: Command, context: Context): void {
 function addInit(rules: Command, context: Context): void {
   const command = rules
     .command("init [file]")
-    .description(`write a commented ruleset to begin with, all of it in shadow (default: ${DEFAULT_FILE})`)
+    .description(`write a commented starter ruleset with all rules in shadow (default: ${DEFAULT_FILE})`)
     .addHelpText("after", "\nExamples:\n  inkling rules init\n  inkling rules init - | less");
   addAction(command, context, [], (_, file = DEFAULT_FILE) => {
     if (file === STDIN_OR_OUT) return context.terminal.out(STARTER_RULESET.trimEnd());
@@ -58,9 +58,7 @@ function addInit(rules: Command, context: Context): void {
 function addCheck(rules: Command, context: Context): void {
   const command = rules
     .command("check <file>")
-    .description(
-      "list every mistake of a ruleset with line and column, and run its examples; changes nothing",
-    )
+    .description("list every mistake in a ruleset with line and column, and run its examples")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
@@ -167,7 +165,7 @@ function numberOf(text: string, name: string, mayBeZero = false): number {
 function addList(rules: Command, context: Context): void {
   const command = rules
     .command("list")
-    .description("published rulesets, newest first; the first one decides")
+    .description("list published rulesets, newest first; the first one decides")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling rules list");
   addAction(command, context, SETTINGS, async ({ settings, flags }) => {
@@ -195,7 +193,7 @@ function listText(items: readonly PublishedRuleset[], now: number): string {
 function addShow(rules: Command, context: Context): void {
   const command = rules
     .command("show [number]")
-    .description("the text of a ruleset (default: the newest)")
+    .description("print a ruleset (default: the newest)")
     .option("--json", "print JSON, with author, note and time")
     .addHelpText("after", "\nExamples:\n  inkling rules show > rules.toml\n  inkling rules show 6");
   addAction(command, context, SETTINGS, async ({ settings, flags }, number?: string) => {
@@ -263,7 +261,7 @@ function colored(line: string, style: Style): string {
 function addRollback(rules: Command, context: Context): void {
   const command = rules
     .command("rollback [number]")
-    .description("publish an older ruleset again, under the next number (default: the one before the newest)")
+    .description("publish an older ruleset again under the next number (default: the one before the newest)")
     .option(...NOTE)
     .option(...AUTHOR)
     .option("--json", "print JSON")

@@ -21,7 +21,7 @@ const FIRST_UPDATE_MS = 60_000;
 export function addServe(program: Command, context: Context): void {
   const command = program
     .command("serve")
-    .description("serve the API in production: answers 503 for missing data, and until there is a release")
+    .description("serve the API in production: missing data returns 503")
     .addHelpText(
       "after",
       `

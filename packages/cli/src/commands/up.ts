@@ -22,7 +22,7 @@ import { type Terminal, warn } from "../terminal/terminal.ts";
 export function addUp(program: Command, context: Context): void {
   const command = program
     .command("up")
-    .description("build the data if there is none, make keys on the first run, and serve")
+    .description("build data if there is none, create keys on the first run, and serve")
     .addHelpText(
       "after",
       `

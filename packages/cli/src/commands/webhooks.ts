@@ -32,7 +32,7 @@ const MAX_OVERLAP_MS = 30 * 86_400_000;
 export function addWebhooks(program: Command, context: Context): void {
   const webhooks = program
     .command("webhooks")
-    .description("alerts to your own services, signed as Standard Webhooks describes");
+    .description("manage webhooks, which send signed alerts to your own services");
   addAdd(webhooks, context);
   addList(webhooks, context);
   addTest(webhooks, context);
@@ -44,7 +44,7 @@ export function addWebhooks(program: Command, context: Context): void {
 function addAdd(webhooks: Command, context: Context): void {
   const command = webhooks
     .command("add <url>")
-    .description("add a webhook; its secret alone goes to standard output")
+    .description("add a webhook; standard output has only its secret")
     .requiredOption("--events <list>", `what it is told: ${WEBHOOK_EVENT_NAMES.join(", ")}, or all`)
     .option("--allow-inner", "also plain http, and addresses that are not on the public internet")
     .option(...AUTHOR)
@@ -103,7 +103,7 @@ function issuedResult(
 function addList(webhooks: Command, context: Context): void {
   const command = webhooks
     .command("list")
-    .description("all webhooks, oldest first; never their secrets")
+    .description("list webhooks, oldest first, without their secrets")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling webhooks list");
   addAction(command, context, SETTINGS, async ({ settings, flags }) => {
@@ -136,7 +136,7 @@ function stateOf({ disabledAt, oldSecretUntil = 0, allowInner }: Webhook, now: n
 function addTest(webhooks: Command, context: Context): void {
   const command = webhooks
     .command("test <id>")
-    .description("send one message of the type webhook.test now, from this host")
+    .description("send one test message from this host")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
@@ -161,7 +161,7 @@ Examples:
 function addRotate(webhooks: Command, context: Context): void {
   const command = webhooks
     .command("rotate <id>")
-    .description("give a webhook a new secret; the old one signs as well for a while")
+    .description("give a webhook a new secret; the old secret also signs for a while")
     .option("--overlap <duration>", "how long the old secret signs as well: 0s, 30m, 24h, 30d", "24h")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling webhooks rotate whk_3fK9mB2xQ7vR1tYz --overlap 7d");
@@ -191,7 +191,7 @@ function addRotate(webhooks: Command, context: Context): void {
 function addRemove(webhooks: Command, context: Context): void {
   const command = webhooks
     .command("remove <id>")
-    .description("remove a webhook, with its secrets and deliveries")
+    .description("remove a webhook with its secrets and deliveries")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling webhooks remove whk_3fK9mB2xQ7vR1tYz");
   addAction(command, context, SETTINGS, async ({ settings }, id: string) => {
@@ -209,7 +209,7 @@ function addRemove(webhooks: Command, context: Context): void {
 function addDeliveries(webhooks: Command, context: Context): void {
   const command = webhooks
     .command("deliveries <id>")
-    .description("what was sent in the last 7 days, and how the last attempts ended, newest first")
+    .description("list deliveries of the last 7 days, newest first, with the result of the last attempts")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling webhooks deliveries whk_3fK9mB2xQ7vR1tYz");
   addAction(command, context, SETTINGS, async ({ settings, flags }, id: string) => {

@@ -185,7 +185,7 @@ function channel({ settings }: Checkup): Finding {
   if (fault === null) return ok(`version ${version}, followed ${followed_at}`);
   return problem(
     `not followed since ${fault.since}: ${fault.reason} (${fault.kind})`,
-    "docs/cluster.md has what to do for each reason; what was served goes on",
+    "docs/cluster-failures.md has what to do for each reason; the server keeps its release",
   );
 }
 

@@ -35,7 +35,7 @@ export function parsedRuleset(text: string, name: string, number = 0): Ruleset {
     const what = lines.length === 1 ? "1 mistake" : `${formatCount(lines.length)} mistakes`;
     throw new CliError(
       [`${name} has ${what}; nothing was changed`, ...lines.map((line) => `  ${line}`)].join("\n"),
-      "docs/decisions.md lists the facts, functions and reasons",
+      "docs/decision-reference.md lists the facts and reasons, docs/decisions.md the functions",
     );
   }
 }

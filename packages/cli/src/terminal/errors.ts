@@ -3,7 +3,7 @@
 import { dirname } from "node:path";
 import { BulkError, Interrupted } from "@inkling/bulk/errors";
 
-/** Documented in docs/operations.md and in `inkling --help`. */
+/** Documented in docs/commands.md and in `inkling --help`. */
 export const EXIT = {
   ok: 0,
   /** The command failed. */

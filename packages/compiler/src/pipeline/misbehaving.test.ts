@@ -1,5 +1,5 @@
 // A publisher that misbehaves, case by case: the last good data goes on answering, the reason can be seen, and the next
-// good file is taken. The table of docs/feeds.md is this one.
+// good file is taken. The table of docs/feed-failures.md is this one.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, mock, test } from "bun:test";
 import fs, { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -148,7 +148,7 @@ const current = (): Release => {
 const shown = (): FeedReport =>
   feedsReport.parse(JSON.parse(readFileSync(join(dataDir, DATA_FOLDER.feedsReport), "utf8"))).feeds[0]!;
 
-/** A line of docs/feeds.md. */
+/** A line of docs/feed-failures.md. */
 interface Row {
   readonly name: string;
   readonly outcome: string;
@@ -203,8 +203,8 @@ const REFUSED: readonly Case[] = [
     times: { ...TIMES, totalMs: 300 },
   },
   {
-    name: "a drip that a long limit would let go on",
-    outcome: "aborted: at least 30 KB have to arrive in 30 s",
+    name: "a slow drip within a longer time limit",
+    outcome: "aborted: at least 30 KB must arrive in 30 s",
     bad: (response) => {
       response.writeHead(200);
       const timer = setInterval(() => response.write("4"), 5);
@@ -423,7 +423,7 @@ const TAKEN: readonly Taken[] = [
   },
   {
     name: "a byte-order mark and CRLF",
-    outcome: "taken as if they were not there",
+    outcome: "accepted and ignored",
     body: (list) => `\uFEFF${list.day(2).replaceAll("\n", "\r\n")}`,
     never: (manifest) => !isFlagged(manifest, addresses(2)[0]!) || !isFlagged(manifest, addresses(2)[199]!),
   },
@@ -972,8 +972,8 @@ test("a feed that is late is asked for again though it is not due, and what was 
   expect(isFlagged(current(), addresses(2).at(-1)!)).toBe(true);
 });
 
-test("docs/feeds.md has this table, and no other", () => {
-  const text = readFileSync(join(import.meta.dir, "../../../../docs/feeds.md"), "utf8");
+test("docs/feed-failures.md has this table, and no other", () => {
+  const text = readFileSync(join(import.meta.dir, "../../../../docs/feed-failures.md"), "utf8");
   const section = text.split("## When a publisher misbehaves\n")[1]!.split("\n## ")[0]!;
   const lines = section.split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| case "));
   const rows: readonly Row[] = [NOT_MODIFIED, ...REFUSED, CUT, ...TAKEN, DISK_FULL, KILLED];

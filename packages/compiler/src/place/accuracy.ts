@@ -7,7 +7,7 @@
 // What tells most is how many addresses share the coordinates: a database puts those of which it knows little to one
 // place, in the United States half of ten million of them more than 900 km off, of ten thousand more than 10 km. Next is
 // the kind of network: at places of a million addresses two of three servers are within 10 km, of subscribers within 250.
-// src  data/accuracy-radius.csv, made by scripts/accuracy-radius.ts; method and figures: docs/accuracy.md
+// src  data/accuracy-radius.csv, made by scripts/accuracy-radius.ts; method and figures: docs/accuracy-radius.md
 // cost one string and a look into a map for each place
 
 import { knownCoordinates } from "./coordinates.ts";

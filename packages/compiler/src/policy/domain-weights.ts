@@ -2,7 +2,7 @@
 // listing.
 //
 // A weight reflects a list's sources, not its size: lists that copy each other count once.
-// docs/policy.md shows how these numbers were found, and all that they decide.
+// docs/mail-policy.md shows how these numbers were found, and all that they decide.
 
 import { FEEDS } from "../catalog/feeds.ts";
 

@@ -6,7 +6,7 @@
 // cost 76,000 domains of the default lists: 0.5 s; 140,000 of their seeds: 0.4 s
 //
 // A claim about a domain is a claim about every name below it, for and against. The rules, in their order
-// (docs/policy.md gives their reasons):
+// (docs/mail-policy.md gives their reasons):
 //   1 a public suffix, a special-use name, a name under no known suffix: never
 //   2 a domain whose names below belong to strangers: never, and claims about it say nothing about these names
 //   3 a relay, what is below it, and what is above it (flagging the parent would flag the relay): never

@@ -1,6 +1,6 @@
 // channel-error.ts: why a channel cannot be followed or published to, for the operator.
 
-/** Also the label of the metric; docs/cluster.md has a row for each. */
+/** Also the label of the metric; docs/cluster-failures.md has a row for each. */
 export const CHANNEL_FAULTS = [
   "unreachable",
   "slow",

@@ -41,7 +41,7 @@ export const updateState = z
           held: z
             .strictObject({ why: z.string(), hint: text })
             .nullable()
-            .meta({ description: "Why the release that was built waits, and how to accept it" }),
+            .meta({ description: "Why the new release waits, and how to accept it" }),
           seconds: z.number(),
         }),
         z.strictObject({ at: time, problem: z.string(), hint: text.nullable() }),
@@ -56,7 +56,7 @@ const seen = {
   current: z.string().max(80).meta({ description: "Name of the release in use, as last read" }),
 };
 const to = z.string().max(80).optional().meta({
-  description: "Name of a release that is kept; by default the one before the one in use",
+  description: "Name of a kept release; by default the previous release",
 });
 
 const feedChoice = z.strictObject({ id: z.string().max(64), on: z.boolean() }).meta({ id: "FeedChoice" });

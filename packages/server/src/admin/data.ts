@@ -26,12 +26,12 @@ const choosable = {
   on: z
     .boolean()
     .nullable()
-    .meta({ description: "Is it turned on, for the next build? null where this server does not build" }),
-  own: z.boolean().nullable().meta({ description: "Is it a feed of the operator's own?" }),
+    .meta({ description: "True if the next build uses the feed; null if this server does not build" }),
+  own: z.boolean().nullable().meta({ description: "True for the operator's own feeds" }),
   needs_agreement: z
     .boolean()
     .nullable()
-    .meta({ description: "Only `inkling feeds enable` turns it on, after showing its terms" }),
+    .meta({ description: "True if only `inkling feeds enable` can turn it on, after showing its terms" }),
 };
 export const feedsAnswer = z.strictObject({
   feeds: z.array(
@@ -40,11 +40,14 @@ export const feedsAnswer = z.strictObject({
       ...choosable,
       title: text,
       homepage: z.string().nullable(),
-      cadence_hours: z.number().nullable().meta({ description: "How often its publisher makes a new one" }),
+      cadence_hours: z
+        .number()
+        .nullable()
+        .meta({ description: "How often the publisher publishes a new copy" }),
       stale_hours: z.number().nullable(),
       history: z
         .array(z.strictObject({ release: text, at: time, entries: count }))
-        .meta({ description: "Over the releases that are kept, oldest first" }),
+        .meta({ description: "In each kept release, oldest first" }),
     }),
   ),
   unused: z

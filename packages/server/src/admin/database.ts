@@ -1,6 +1,6 @@
 // database.ts: the state of the database over the admin API, after it was lost or went back to an earlier state.
 //
-// src  docs/admin-api.md, docs/operations.md
+// src  docs/admin-api.md, docs/troubleshooting.md
 
 import { z } from "zod";
 import { adoptCopies, onlyInCopies } from "../store/adopt-copies.ts";
@@ -12,16 +12,17 @@ const databaseAnswer = z.strictObject({
       noticed_at: time,
       audit_sequence_known: count,
       audit_sequence_now: count,
-      revocations_kept: z.array(text).meta({ description: "Ids of keys that stay revoked" }),
+      revocations_kept: z.array(text).meta({ description: "Ids of keys that remain revoked" }),
     })
     .nullable()
     .meta({ description: "Set until an operator confirms the database" }),
   only_in_copies: z.strictObject({ keys: z.array(text), overrides: z.array(text) }).meta({
-    description: "Ids of what applies from the data folder's copies, because the database is empty",
+    description:
+      "Ids of keys and overrides that apply from the data folder's copies, because the database is empty",
   }),
   unstored_revocations: z
     .array(z.strictObject({ id: text, at: time, actor: text }))
-    .meta({ description: "Revoked on this host while the database cannot be written" }),
+    .meta({ description: "Keys revoked on this host while the database cannot be written" }),
 });
 
 export const DATABASE_HANDLERS = {

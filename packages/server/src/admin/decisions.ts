@@ -33,7 +33,7 @@ const action = z.enum(ACTIONS);
 const outcome = z.enum(OUTCOMES);
 const facts = z
   .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.array(z.string())]))
-  .meta({ description: "What rules read, by name; facts that were not known are left out" });
+  .meta({ description: "The facts that rules read, by name. Unknown facts are omitted" });
 
 export const decisionAnswer = z
   .strictObject({
@@ -45,7 +45,7 @@ export const decisionAnswer = z
     review: z.boolean(),
     score: z.number(),
     reasons: z.array(z.strictObject({ code: text, weight: z.number() })),
-    rule: text.nullable().meta({ description: "The rule that decided; null: the score did" }),
+    rule: text.nullable().meta({ description: "The rule that decided; null if the score decided" }),
     shadow: z.array(z.strictObject({ rule: text, action, review: z.literal(true).optional() })),
     degraded: z.array(z.enum(DEGRADED_DATA)),
     ruleset: count,
@@ -57,7 +57,9 @@ export const decisionAnswer = z
   .meta({ id: "Decision" });
 
 export const countsAnswer = z.strictObject({
-  stores_decisions: z.boolean().meta({ description: "Is `INKLING_DECISIONS` on here?" }),
+  stores_decisions: z
+    .boolean()
+    .meta({ description: "True if this server stores decisions (`INKLING_DECISIONS`)" }),
   days: z.array(
     z.strictObject({
       day: text.meta({ description: "UTC" }),
@@ -89,7 +91,7 @@ const filters = {
   outcome: z
     .enum([...OUTCOMES, "none"], oneOf([...OUTCOMES, "none"]))
     .optional()
-    .meta({ description: "Only with this outcome; `none`: without any" }),
+    .meta({ description: "Only with this outcome; `none` selects decisions without an outcome" }),
   ref: word(128).meta({ description: "Only about this `ref`" }),
   domain: word(255).meta({ description: "Only about email addresses of this domain" }),
   since,
@@ -125,9 +127,10 @@ export const replayAnswer = z.strictObject({
       mode: z.enum(["live", "shadow"]),
       action,
       matches: count,
-      decides: count.meta({ description: "0 of a rule in shadow" }),
+      decides: count.meta({ description: "0 for a shadow rule" }),
       changes: count.meta({
-        description: "Decisions with another action because of it; of a rule in shadow: if it decided",
+        description:
+          "Decisions that have another action because of this rule; for a shadow rule, if it were live",
       }),
       precision: share,
       recall: share,
@@ -140,7 +143,7 @@ export const replayAnswer = z.strictObject({
   ),
   unknown_facts: z
     .array(z.strictObject({ fact: text, decisions: count }))
-    .meta({ description: "Facts that rules read and that are not known of so many decisions" }),
+    .meta({ description: "Facts that rules read, with the number of decisions that lack them" }),
   stopped: z
     .enum(["limit", "time"])
     .nullable()

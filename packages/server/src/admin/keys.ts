@@ -50,7 +50,7 @@ const STEPS = {
 const perScope = recordOf(SCOPES, () => count);
 const lookups = z.strictObject(perScope);
 const refusals = z.strictObject({ not_allowed: count, rate_limited: count, quota_exceeded: count }).meta({
-  description: "Requests, and values of batches, that were refused: scope, network or expiry; rate; quota",
+  description: "Refused requests and refused values of batches: scope, network or expiry; rate; quota",
 });
 export const usageAnswer = z.strictObject({
   by: z.enum(["day", "hour"]),
@@ -61,7 +61,7 @@ export const usageAnswer = z.strictObject({
       at: text,
       ...perScope,
       total: count,
-      batch: lookups.meta({ description: "Those of the lookups that were values of batches" }),
+      batch: lookups.meta({ description: "Lookups that were values of batches" }),
       refused: refusals,
     }),
   ),
@@ -78,7 +78,7 @@ const usageQuery = {
 
 const members = {
   id: text,
-  hint: text.meta({ description: "First characters of its newest token" }),
+  hint: text.meta({ description: "First characters of the newest token" }),
   name: text,
   mode: z.enum(KEY_MODES),
   state: z.enum(["live", "sandbox", "expired", "revoked"]),
@@ -91,14 +91,14 @@ const members = {
   expires_at: time.nullable(),
   revoked_at: time.nullable(),
   traced_until: time.nullable().meta({
-    description: "Until then the log names the networks that its callers come from; null: it does not",
+    description: "Until this time, the log names the callers' networks; null if the key is not traced",
   }),
 };
-export const keyAnswer = z.strictObject(members).meta({ id: "Key", description: "Never its token" });
+export const keyAnswer = z.strictObject(members).meta({ id: "Key", description: "A key without its token" });
 const used = {
-  last_used_at: text
-    .nullable()
-    .meta({ description: "The last UTC day with a lookup or a refusal, as 2026-06-01; null: none" }),
+  last_used_at: text.nullable().meta({
+    description: "The last UTC day with a lookup or a refusal, as 2026-06-01; null if there is none",
+  }),
 };
 export const usedKeyAnswer = z.strictObject({ ...members, ...used }).meta({ id: "UsedKey" });
 const revokedAnswer = z
@@ -106,7 +106,7 @@ const revokedAnswer = z
     ...members,
     stored: z.boolean().meta({
       description:
-        "false: revoked on this host; the database cannot be written and takes it later, other hosts with it",
+        "False if the database cannot be written. The key is revoked on this host; the database and other hosts follow later",
     }),
   })
   .meta({ id: "RevokedKey" });
@@ -114,7 +114,7 @@ export const keysAnswer = z.strictObject({
   keys: z.array(z.strictObject({ ...members, ...used, lookups_today: lookups, refused_today: refusals })),
   ...nextCursor,
 });
-const token = text.meta({ description: "Shown this once: only its hash is stored" });
+const token = text.meta({ description: "Shown only once: the server stores only its hash" });
 
 export const rotationBody = z
   .strictObject({
@@ -123,7 +123,7 @@ export const rotationBody = z
       .min(0, "must be at least 0")
       .max(30 * 86_400, "must be at most 30 days")
       .default(86_400)
-      .meta({ description: "How long the token or secret of before stays valid" }),
+      .meta({ description: "How long the old token or secret remains valid" }),
   })
   .meta({ id: "Rotation" });
 

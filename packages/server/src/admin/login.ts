@@ -26,7 +26,7 @@ const loginBody = z
 const sessionAnswer = z
   .strictObject({
     author: text,
-    expires_at: time.nullable().meta({ description: "null where the token itself was sent" }),
+    expires_at: time.nullable().meta({ description: "Null if the request has the token itself" }),
   })
   .meta({ id: "Session" });
 

@@ -29,7 +29,7 @@ const orProblem = <T extends z.ZodType>(answer: T) => z.union([answer, answers.v
 const share = z.number().min(0).max(1);
 const networkSummary = z
   .strictObject({
-    examined: share.meta({ description: "Less than 1 where the network has too many prefixes" }),
+    examined: share.meta({ description: "Less than 1 if the network has too many prefixes" }),
     reserved: share,
     flagged: share.meta({ description: "With at least one flag" }),
     flags: z.strictObject(recordOf(ADDRESS_FLAGS, () => share)),
@@ -47,8 +47,8 @@ const networkSummary = z
       .max(MOST_PREFIXES)
       .meta({ description: "Parts with one answer each, flagged ones first" }),
   })
-  .meta({ description: "Shares, from 0 to 1, are those of the part that was examined" });
-const overridden = { overrides: z.array(overrideAnswer).meta({ description: "Those that apply" }) };
+  .meta({ description: "Shares from 0 to 1, of the examined part" });
+const overridden = { overrides: z.array(overrideAnswer).meta({ description: "The overrides that apply" }) };
 export const lookupAnswer = z.strictObject({
   release: text,
   missing: z.array(z.enum(ANSWERS)),
@@ -59,7 +59,7 @@ export const lookupAnswer = z.strictObject({
       z.strictObject({
         value: z.string(),
         kind: z.enum(["address", "unknown"]),
-        address: text.optional().meta({ description: "In normal form, IPv4 unwrapped" }),
+        address: text.optional().meta({ description: "The address in normal form" }),
         geolocation: orProblem(answers.geolocation),
         reputation: orProblem(answers.reputation),
         ...overridden,

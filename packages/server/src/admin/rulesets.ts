@@ -29,7 +29,7 @@ import type { AssessAnswer, AssessQuestion } from "./lookup-process.ts";
 export const rulesetText = z.string().max(512 * 1024, "has more than 512 KiB");
 const note = z.string().max(500, "has more than 500 characters").default("");
 const current = count.optional().meta({
-  description: "Number of the newest ruleset, as last read: another one is 409 RULESET_CONFLICT",
+  description: "The newest ruleset's number, as last read. Another number returns 409 RULESET_CONFLICT",
 });
 
 const members = {
@@ -51,7 +51,7 @@ const example = z.strictObject({
 });
 export const checkAnswer = z.strictObject({
   mistakes: z.array(mistake),
-  examples: z.array(example).meta({ description: "Empty while there are mistakes" }),
+  examples: z.array(example).meta({ description: "Empty if there are mistakes" }),
   rules: z.strictObject({ live: count, shadow: count }),
   facts: z.record(text, z.enum(FACT_TYPES)).meta({ description: "What callers may send in `facts`" }),
 });
@@ -110,8 +110,10 @@ export const RULESET_HANDLERS = {
     body: {
       schema: z
         .strictObject({
-          visitor: z.unknown().meta({ description: "As `POST /v1/assess` takes it" }),
-          text: rulesetText.optional().meta({ description: "Decide by this ruleset, and not by the newest" }),
+          visitor: z.unknown().meta({ description: "The visitor, as in `POST /v1/assess`" }),
+          text: rulesetText
+            .optional()
+            .meta({ description: "Decide by this ruleset instead of the newest one" }),
         })
         .meta({ id: "AssessVisitor" }),
     },

@@ -22,7 +22,7 @@ export const auditAnswer = z.strictObject({
         .nullable()
         .meta({ description: "How the change was made; null in entries of earlier versions" }),
       action: z.enum(AUDIT_ACTIONS),
-      subject: text.meta({ description: "Id of what was changed" }),
+      subject: text.meta({ description: "Id of the changed object" }),
       before: z.unknown(),
       after: z.unknown(),
     }),
@@ -77,19 +77,19 @@ const host = z.strictObject({
       fault: text.nullable(),
     })
     .nullable()
-    .meta({ description: "What it has taken last; null where releases are built" }),
-  requests_per_second: z.number().nullable().meta({ description: "Of the last 5 seconds" }),
-  leases: count.nullable().meta({ description: "Keys of which it holds a share; null with SQLite" }),
+    .meta({ description: "The channel version that the host applied last; null if it builds releases" }),
+  requests_per_second: z.number().nullable().meta({ description: "Mean of the last 5 seconds" }),
+  leases: count.nullable().meta({ description: "Keys for which the host holds a share; null with SQLite" }),
   clock_offset_seconds: z
     .number()
     .nullable()
-    .meta({ description: "Its clock less the database's; null with SQLite" }),
+    .meta({ description: "The host's clock minus the database's; null with SQLite" }),
   last_contact: time.meta({ description: "By the database's clock" }),
   silent_seconds: count,
 });
 
 export const hostsAnswer = z.strictObject({
-  shared: z.boolean().meta({ description: "Can other hosts share the database? False with SQLite" }),
+  shared: z.boolean().meta({ description: "True if other hosts can share the database; false with SQLite" }),
   hosts: z.array(host),
 });
 
@@ -112,14 +112,14 @@ const moment = {
   requests: count,
   statuses: counts.meta({ description: "By class: 2xx" }),
   lookups: counts.meta({ description: "Values looked up, by kind" }),
-  batch_lookups: counts.meta({ description: "Those of `lookups` that were values of batches" }),
+  batch_lookups: counts.meta({ description: "Lookups that were values of batches" }),
   problems: counts.meta({ description: "By code" }),
-  flags_raised: counts.meta({ description: "Lookups whose answer raised each flag, batches included" }),
+  flags_raised: counts.meta({ description: "Lookups that returned each flag, including batches" }),
   latency_seconds: latency.meta({
     description:
-      "Of lookups of one value: upper bound of the part of the histogram; null without any, or above 0.5",
+      "Latency of single lookups, as the upper bound of the histogram bucket; null without lookups, or above 0.5",
   }),
-  batch_latency_seconds: latency.meta({ description: "Of batches, whatever their size" }),
+  batch_latency_seconds: latency.meta({ description: "Latency of batches, whatever their size" }),
 };
 export const trafficAnswer = z.strictObject({
   hours: count,
@@ -128,7 +128,7 @@ export const trafficAnswer = z.strictObject({
   total: z.strictObject({
     ...moment,
     countries: z.array(z.strictObject({ iso_code: text, count })).meta({
-      description: "Of the addresses looked up, batches included, most first; sampled under load",
+      description: "Countries of the addresses, including batches, most frequent first; sampled under load",
     }),
   }),
 });
@@ -141,7 +141,9 @@ export const TRAFFIC_HANDLERS = {
   traffic: handler({
     query: {
       hours: HOURS.default("24").meta({ description: "Hours before now" }),
-      step: STEPS.optional().meta({ description: "Minutes of one row; 1 up to three hours, else 15" }),
+      step: STEPS.optional().meta({
+        description: "Minutes per row; by default 1 for up to three hours, otherwise 15",
+      }),
     },
     answer: trafficAnswer,
     run: ({ traffic, now }, { query }) => {

@@ -27,20 +27,20 @@ const members = {
   id: text,
   url: text,
   events: z.array(z.enum(WEBHOOK_EVENT_NAMES)),
-  allow_inner: z.boolean().meta({ description: "May its address be one that is not public?" }),
+  allow_inner: z.boolean().meta({ description: "True if the address may be private" }),
   author: text,
   created_at: time,
-  old_secret_until: time.nullable().meta({ description: "Until then, the secret of before signs as well" }),
-  disabled_at: time.nullable().meta({ description: "When the receiver answered 410" }),
+  old_secret_until: time.nullable().meta({ description: "Until this time, the old secret also signs" }),
+  disabled_at: time.nullable().meta({ description: "When the receiver returned 410" }),
 };
-const secret = text.meta({ description: "Signs deliveries; shown this once" });
+const secret = text.meta({ description: "Signs deliveries; shown only once" });
 export const webhookAnswer = z
   .strictObject(members)
-  .meta({ id: "Webhook", description: "Never its secrets" });
+  .meta({ id: "Webhook", description: "A webhook without its secrets" });
 export const issuedWebhookAnswer = z.strictObject({ ...members, secret }).meta({ id: "IssuedWebhook" });
 const attempt = {
   outcome: z.enum(WEBHOOK_OUTCOMES),
-  status: count.nullable().meta({ description: "Of the receiver's answer; null: there was none" }),
+  status: count.nullable().meta({ description: "Status of the receiver's response; null if there was none" }),
   reason: text.nullable(),
 };
 export const attemptAnswer = z.strictObject({ delivery: text, ...attempt }).meta({ id: "WebhookAttempt" });
@@ -66,7 +66,7 @@ const newWebhook = z
     allow_inner: z
       .boolean()
       .default(false)
-      .meta({ description: "Also plain http, and addresses that are not public" }),
+      .meta({ description: "Also allow plain http and private addresses" }),
   })
   .meta({ id: "NewWebhook" });
 

@@ -37,8 +37,12 @@ describe("problems", () => {
   });
 });
 
-test("docs/errors.md has one section for each code, in order", async () => {
-  const docs = await Bun.file(join(import.meta.dir, "../../../../docs/errors.md")).text();
-  const sections = [...docs.matchAll(/^####? ([A-Z_]+)$/gm)].map(([, code]) => code!);
-  expect(sections).toEqual([...new Set([...PROBLEM_CODES, ...ADMIN_PROBLEM_CODES])]);
+const PAGES = [
+  ["errors.md", PROBLEM_CODES],
+  ["admin-errors.md", ADMIN_PROBLEM_CODES.filter((code) => !Object.hasOwn(PROBLEMS, code))],
+] as const;
+test.each(PAGES)("docs/%s has one section for each code, in order", async (page, codes) => {
+  const docs = await Bun.file(join(import.meta.dir, "../../../../docs", page)).text();
+  const sections = [...docs.matchAll(/^##+ ([A-Z_]+)$/gm)].map(([, code]) => code!);
+  expect(sections).toEqual([...codes]);
 });

@@ -84,11 +84,13 @@ export const decisionOutcomeSet = schemaOf(DECISION_OUTCOME_SET);
 /** The status and code of one problem always belong together: the document narrows this for each. */
 export const problemDocument = z
   .strictObject({
-    type: text.meta({ description: "Where the code is explained" }),
+    type: text.meta({ description: "Link to the explanation of the code" }),
     title: text,
     status: z.int().min(400).max(599),
     detail: text,
-    code: z.enum(PROBLEM_CODES).meta({ description: "Decide by this: it never changes its meaning" }),
+    code: z
+      .enum(PROBLEM_CODES)
+      .meta({ description: "Programs should decide by this code: its meaning never changes" }),
     request_id: text,
   })
   .meta({ id: "Problem", description: "RFC 9457. `title` and `detail` are for people and may change." });
@@ -110,7 +112,7 @@ const geoip2Traits = z.strictObject({ ip_address: text, network: text });
 /** As MaxMind's GeoIP2 Country. */
 export const maxmindCountry = z
   .strictObject({ ...geoip2Members, traits: geoip2Traits })
-  .meta({ id: "MaxMindCountry", description: "What is not known is omitted (docs/maxmind.md)." });
+  .meta({ id: "MaxMindCountry", description: "Unknown members are omitted (docs/maxmind.md)." });
 /** As MaxMind's GeoIP2 City. */
 export const maxmindCity = z
   .strictObject({
@@ -124,10 +126,10 @@ export const maxmindCity = z
       autonomous_system_organization: text.optional(),
     }),
   })
-  .meta({ id: "MaxMindCity", description: "What is not known is omitted (docs/maxmind.md)." });
+  .meta({ id: "MaxMindCity", description: "Unknown members are omitted (docs/maxmind.md)." });
 export const maxmindError = z
   .strictObject({ code: text, error: text })
-  .meta({ id: "MaxMindError", description: "As MaxMind's; `error` is for people and may change." });
+  .meta({ id: "MaxMindError", description: "MaxMind's error format. `error` is for people and may change." });
 
 /** In place of one answer of a batch: the request, and so its id, is another's. */
 export const valueProblem = problemDocument
@@ -136,7 +138,7 @@ export const valueProblem = problemDocument
 
 export const batchRequest = z
   .strictObject({ values: z.array(z.string()).max(1000) })
-  .meta({ id: "Batch", description: "As many values as there are, in the order of their answers" });
+  .meta({ id: "Batch", description: "The values, in the order of the answers" });
 
 /** @param answer of a single lookup */
 export function batchAnswers(answer: z.ZodType) {
@@ -171,7 +173,7 @@ export const dataAges = z
   .array(z.strictObject({ answer: z.enum(ANSWERS), feed: text, seconds: z.int().nonnegative() }))
   .meta({
     description:
-      "How long ago publishers made the data of each answer: the oldest feed with at least 1 % of its entries, as far as known",
+      "The age of each answer's data: that of the oldest feed with at least 1 % of its entries. Feeds without a date do not count",
   });
 
 export const status = z
@@ -184,7 +186,9 @@ export const status = z
         name: text,
         created_at: time,
         serving_since: time,
-        verified: z.boolean().meta({ description: "Has every byte been read since the server started?" }),
+        verified: z
+          .boolean()
+          .meta({ description: "True if the server has read and verified every byte since it started" }),
         segments: release.shape.segments,
       })
       .nullable(),
@@ -192,14 +196,13 @@ export const status = z
     held_release: z
       .strictObject(heldRelease.shape)
       .nullable()
-      .meta({ description: "Built, but not published before the operator accepts it" }),
-    channel: z
-      .strictObject(channelReport.shape)
-      .nullable()
-      .meta({ description: "The channel that releases come from, if any, and why it is not followed now" }),
+      .meta({ description: "A built release that waits until the operator accepts it" }),
+    channel: z.strictObject(channelReport.shape).nullable().meta({
+      description: "The channel that releases come from, and why the server does not follow it now",
+    }),
     missing: z
       .array(z.enum(ANSWERS))
-      .meta({ description: "Answers without any loaded feed but such as only add to others" }),
+      .meta({ description: "Answers without data: no loaded feed decides them" }),
     partial: release.shape.partial,
     ages: dataAges,
     feeds: z.array(feedStatus),
@@ -212,7 +215,10 @@ export const health = z.strictObject({ status: z.literal("alive") }).meta({ id: 
 export const ready = z
   .strictObject({
     status: z.literal("ready"),
-    warnings: z.array(text).optional().meta({ description: "An older release answers in place of another" }),
+    warnings: z
+      .array(text)
+      .optional()
+      .meta({ description: "Reasons why an older release is in use, and other warnings" }),
   })
   .meta({ id: "Ready" });
 export const notReady = z

@@ -40,7 +40,7 @@ const problemSchema = z
   .strictObject({
     ...problemDocument.omit({ code: true }).shape,
     code: z.enum(ADMIN_PROBLEM_CODES),
-    problems: z.array(text).optional().meta({ description: "A line for each thing that is wrong" }),
+    problems: z.array(text).optional().meta({ description: "One line for each fault" }),
   })
   .meta({ id: "Problem", description: "RFC 9457" });
 
@@ -57,13 +57,18 @@ export function adminOpenApi(version: string): unknown {
       version,
       summary: "Keys, data, overrides, traffic and the audit trail of one Inkling server.",
       description:
-        "On the admin listener, loopback by default. Send the admin token as `Authorization: Bearer ink_admin_…`, or log in, and send the cookie with the secret of the login in the header `Inkling-Console`.",
+        "The admin listener serves this API, on loopback by default. Send the admin token as `Authorization: Bearer ink_admin_…`. Or log in, and send the cookie together with the login's secret in the header `Inkling-Console`.",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     tags: Object.entries(ADMIN_TAGS).map(([name, description]) => ({ name, description })),
     securitySchemes: {
       token: { type: "http", scheme: "bearer", bearerFormat: "ink_admin_…", description: "The admin token." },
-      session: { type: "apiKey", in: "cookie", name: SESSION_COOKIE, description: "Of a login." },
+      session: {
+        type: "apiKey",
+        in: "cookie",
+        name: SESSION_COOKIE,
+        description: "The cookie that a login sets.",
+      },
     },
     headers: HEADERS,
     problems: ADMIN_PROBLEMS,
@@ -129,11 +134,11 @@ function codesOf({ isOpen, names, problems = [] }: AdminOperationRow, hasBody: b
 }
 
 const string = { type: "string" };
-const ID: Parameter = { name: "id", in: "path", description: "Its id, or a release's name", schema: string };
+const ID: Parameter = { name: "id", in: "path", description: "The id, or a release's name", schema: string };
 const AUTHOR: Parameter = {
   name: "Inkling-Author",
   in: "header",
-  description: "Who makes the change, for the audit trail",
+  description: "The author of the change, for the audit trail",
   schema: { ...string, maxLength: 100 },
 };
 const CONSOLE: Parameter = {
@@ -145,26 +150,27 @@ const CONSOLE: Parameter = {
 const IDEMPOTENCY_KEY: Parameter = {
   name: "Idempotency-Key",
   in: "header",
-  description: "Any new text: the same request with the same key is done once in ten minutes",
+  description:
+    "A new text for each request. Within ten minutes, the server carries out the same request with the same key once",
   schema: { ...string, pattern: "^[!-~]{1,200}$" },
 };
 
 const HEADERS: Readonly<Record<string, Header>> = {
   "X-Request-Id": {
-    description: "Also in the log and in problem documents.",
+    description: "The request's id, also in the log and in problem documents.",
     schema: { ...string, pattern: "^\\w{1,20}$" },
   },
-  "Cache-Control": { description: "Nothing is cached.", schema: { const: "no-store" } },
+  "Cache-Control": { description: "Clients must not cache.", schema: { const: "no-store" } },
   "Set-Cookie": {
-    description: "The session.",
+    description: "The session's cookie.",
     schema: { ...string, pattern: `^(__Host-)?${SESSION_COOKIE}=` },
   },
-  Location: { description: "What was made.", schema: { ...string, pattern: `^${ADMIN_PATH}` } },
-  "Content-Disposition": { description: "A file.", schema: { ...string, pattern: "^attachment;" } },
+  Location: { description: "The path of the new object.", schema: { ...string, pattern: `^${ADMIN_PATH}` } },
+  "Content-Disposition": { description: "The file's name.", schema: { ...string, pattern: "^attachment;" } },
   "WWW-Authenticate": {
     description: "The challenge of RFC 6750.",
     schema: { ...string, pattern: '^Bearer realm="inkling admin"' },
   },
-  Allow: { description: "The methods of the path.", schema: { ...string, pattern: "^[A-Z]+(, [A-Z]+)*$" } },
-  "Retry-After": { description: "Seconds.", schema: { type: "integer", minimum: 0 } },
+  Allow: { description: "The path's methods.", schema: { ...string, pattern: "^[A-Z]+(, [A-Z]+)*$" } },
+  "Retry-After": { description: "Seconds to wait.", schema: { type: "integer", minimum: 0 } },
 };

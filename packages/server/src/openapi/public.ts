@@ -75,9 +75,13 @@ export function openApiJson(version: string): string {
         scheme: "bearer",
         bearerFormat: "ink_live_… or ink_test_…",
         description:
-          "An API key. `ink_live_…` answers from data; `ink_test_…` returns the fixed answers of the sandbox. The operator makes one with `inkling keys create`.",
+          "An API key. `ink_live_…` answers from data; `ink_test_…` returns the fixed answers of the sandbox. The operator creates one with `inkling keys create`.",
       },
-      basic: { type: "http", scheme: "basic", description: "Any user name; the password is an API key." },
+      basic: {
+        type: "http",
+        scheme: "basic",
+        description: "Any user name, with an API key as the password.",
+      },
     },
     headers: HEADERS,
     problems: PROBLEMS,
@@ -187,61 +191,70 @@ const text = (pattern: string) => ({ type: "string", pattern });
 
 const HEADERS: Readonly<Record<string, Header>> = {
   "Inkling-Data-Version": {
-    description: "The release of the answer; `none` before the first.",
+    description: "The release behind the answer; `none` before the first one.",
     schema: text("^([0-9a-f]{12}|none|sandbox-\\d+)$"),
   },
   "Inkling-Data-State": {
     description:
-      "Missing or incomplete data, if any (see DATA_NOT_LOADED), and how long ago publishers made the data of this lookup.",
+      "Missing or incomplete data (see DATA_NOT_LOADED), and the age of the data behind this lookup.",
     schema: text(
       '^(complete|partial(; (missing|incomplete)="[a-z_ ]+")+)(; age="[a-z_]+:\\d+[dh]( [a-z_]+:\\d+[dh])*")?$',
     ),
   },
   "Inkling-Flags": {
     description:
-      "The flags of the visitor; `reserved`: its address is a special-use one, and was not looked up.",
+      "The visitor's flags. With `reserved`, the address is a special-use address, and Inkling did not look it up.",
     schema: text("^(none|reserved|(abuser|proxy|tor)(,(proxy|tor))*)$"),
   },
   "Inkling-Country": {
-    description: "Where the visitor is, for keys with the scope `geolocate`.",
+    description: "The visitor's country, for keys with the scope `geolocate`.",
     schema: text("^([A-Z]{2}|unknown)$"),
   },
   "Inkling-Action": {
-    description: "What the assessment says: a user with `challenge` is created.",
+    description: "The assessment's action. With `challenge`, Supabase creates the user.",
     schema: text("^(allow|challenge|deny)$"),
   },
   "Inkling-Assessment": {
-    description: "The id of the assessment.",
+    description: "The assessment's id.",
     schema: text("^asm_[0-9A-Za-z]{16}$"),
   },
   "X-Request-Id": {
-    description: "Also in the log of the server, and in problem documents.",
+    description: "The request's id, also in the server's log and in problem documents.",
     schema: text("^\\w{10}$"),
   },
   "Cache-Control": {
-    description: "Answers about IP addresses may be cached for five minutes, by one user.",
+    description: "A client may cache answers about IP addresses for five minutes.",
     schema: { enum: ["no-store", "no-cache", "private, max-age=300"] },
   },
-  ETag: { description: "For `If-None-Match`.", schema: text('^"[\\w-]+"$') },
-  Vary: { description: "Answers differ by key.", schema: { const: "Authorization" } },
+  ETag: { description: "The answer's tag, for `If-None-Match`.", schema: text('^"[\\w-]+"$') },
+  Vary: { description: "Answers depend on the key.", schema: { const: "Authorization" } },
   "RateLimit-Policy": {
     description:
-      "The key's limits: a bucket of `q` lookups that fills in `w` seconds, and its daily quota, if any.",
+      "The key's limits: a bucket of `q` lookups that refills in `w` seconds, and the daily quota if there is one.",
     schema: text('^"(default|daily)";q=\\d+;w=\\d+(, "daily";q=\\d+;w=86400)?$'),
   },
   RateLimit: {
-    description: "What is left: `r` lookups; full again in `t` seconds.",
+    description: "What is left: `r` lookups. The limit is full again in `t` seconds.",
     schema: text('^"(default|daily)";r=\\d+;t=\\d+(, "daily";r=\\d+;t=\\d+)?$'),
   },
-  "Retry-After": { description: "Seconds.", schema: { type: "integer", minimum: 0 } },
+  "Retry-After": { description: "Seconds to wait.", schema: { type: "integer", minimum: 0 } },
   "WWW-Authenticate": {
     description: "The challenge of RFC 6750, or of Basic authentication.",
     schema: text('^(Bearer|Basic) realm="inkling"'),
   },
-  "Content-Encoding": { description: "If the request accepts it.", schema: { const: "gzip" } },
-  Connection: { description: "The connection ends with this response.", schema: { const: "close" } },
-  Allow: { description: "The methods of the path.", schema: text("^[A-Z]+(, [A-Z]+)*$") },
-  "X-Content-Type-Options": { description: "The media type is not guessed.", schema: { const: "nosniff" } },
-  "Referrer-Policy": { description: "Not sent to other sites.", schema: { const: "no-referrer" } },
+  "Content-Encoding": { description: "Present if the request accepts gzip.", schema: { const: "gzip" } },
+  Connection: {
+    description: "The server closes the connection after this response.",
+    schema: { const: "close" },
+  },
+  Allow: { description: "The path's methods.", schema: text("^[A-Z]+(, [A-Z]+)*$") },
+  "X-Content-Type-Options": {
+    description: "Browsers must not guess the media type.",
+    schema: { const: "nosniff" },
+  },
+  "Referrer-Policy": {
+    description: "Browsers send no referrer to other sites.",
+    schema: { const: "no-referrer" },
+  },
   "Content-Security-Policy": { description: "What the page may load.", schema: { type: "string" } },
 };
