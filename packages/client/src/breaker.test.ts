@@ -49,7 +49,10 @@ describe("the circuit breaker", () => {
     assert.ok(error instanceof InklingError && error.cause instanceof InklingError);
     assert.deepEqual([error.code, error.cause.code], ["CONNECTION_FAILED", "CONNECTION_FAILED"]);
     assert.match(error.message, /^Not sent/);
-    assert.match(error.hint, /^the next request to the server is in 200 ms; check that the server is running/);
+    assert.match(
+      error.hint,
+      /^the next request to the server is in 200 ms; check that the server is running/,
+    );
   });
 
   test("retries of one lookup are not several lookups", async () => {

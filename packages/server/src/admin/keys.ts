@@ -96,11 +96,9 @@ const members = {
 };
 export const keyAnswer = z.strictObject(members).meta({ id: "Key", description: "A key without its token" });
 const used = {
-  last_used_at: text
-    .nullable()
-    .meta({
-      description: "The last UTC day with a lookup or a refusal, as 2026-06-01; null if there is none",
-    }),
+  last_used_at: text.nullable().meta({
+    description: "The last UTC day with a lookup or a refusal, as 2026-06-01; null if there is none",
+  }),
 };
 export const usedKeyAnswer = z.strictObject({ ...members, ...used }).meta({ id: "UsedKey" });
 const revokedAnswer = z

@@ -197,12 +197,9 @@ export const status = z
       .strictObject(heldRelease.shape)
       .nullable()
       .meta({ description: "A built release that waits until the operator accepts it" }),
-    channel: z
-      .strictObject(channelReport.shape)
-      .nullable()
-      .meta({
-        description: "The channel that releases come from, and why the server does not follow it now",
-      }),
+    channel: z.strictObject(channelReport.shape).nullable().meta({
+      description: "The channel that releases come from, and why the server does not follow it now",
+    }),
     missing: z
       .array(z.enum(ANSWERS))
       .meta({ description: "Answers without data: no loaded feed decides them" }),
