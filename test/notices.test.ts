@@ -8,7 +8,7 @@ import { loadSettings } from "../packages/cli/src/config/settings.ts";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
 import type { ServerOptions } from "../packages/server/src/server.ts";
 import type { Database } from "../packages/server/src/store/database.ts";
-import { NoticeListener } from "../packages/server/src/store/notices.ts";
+import { NOTICED, NoticeListener } from "../packages/server/src/store/notices.ts";
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
 import { FLAG_ADDRESS, startGroupHost } from "./group-host.ts";
 import { Postgres } from "./postgres.ts";
@@ -106,7 +106,7 @@ test("a connection that falls silent is found by a notice to itself, and made an
   });
   cleanUps.push(() => listener.stop());
   await listener.start();
-  expect([states, received]).toEqual([["listening"], ["keys", "overrides"]]);
+  expect([states, received]).toEqual([["listening"], [...NOTICED]]);
   proxy.isSilent = true;
   await until(() => listener.state === "polling");
   proxy.mend();

@@ -312,6 +312,38 @@ describe("docs match the code", () => {
   test.each(FORMATS.map(({ name }) => name))("docs/exports.md has a row for %s", (name) =>
     expect([name, hasRow("docs/exports.md", `\`${name}\` `)]).toEqual([name, true]),
   );
+  /** Pages of the console that one of these files lacks, each with that file. */
+  const unknownPages = (all: readonly File[]) => {
+    const textOf = (path: string) => all.find((file) => file.path === path)?.text ?? "";
+    const actions = all.filter(({ path }) => /^test\/console\/(?!looks).*\.test\.ts$/.test(path));
+    const looks = all.filter(
+      ({ path, text }) => path.startsWith("test/console/") && text.includes("expectGoodLooks("),
+    );
+    const rows = [
+      ...textOf("packages/console/src/frame.tsx").matchAll(/\{ id: "(\w+)", title: "([^"]+)", Page/g),
+    ];
+    return rows.flatMap(([, id, title]) => [
+      ...(textOf("docs/console.md").includes(`\n| ${title} |`) ? [] : [`docs/console.md: ${title}`]),
+      ...(actions.some(({ text }) => new RegExp(`\\bgo\\(.*["\`]${id}\\b`).test(text))
+        ? []
+        : [`test/console/pages.test.ts: ${id}`]),
+      ...(looks.some(({ text }) => new RegExp(`["\`/]${id}["\`?/]`).test(text))
+        ? []
+        : [`test/console/looks.test.ts: ${id}`]),
+    ]);
+  };
+  test("every page of the console has docs, a test of what it does and one of its looks", () =>
+    expect(unknownPages(files)).toEqual([]));
+  test("a page of the console that nobody knows is found", () => {
+    const frame = made("packages/console/src/frame.tsx", '  { id: "maps", title: "Maps", Page: MapsPage },');
+    const known = [
+      made("docs/console.md", "|---|---|\n| Maps | where |"),
+      made("test/console/pages.test.ts", 'await go("maps/1");'),
+      made("test/console/looks.test.ts", 'await expectGoodLooks(await go("maps"));'),
+    ];
+    expect(unknownPages([frame, ...known])).toEqual([]);
+    expect(unknownPages([frame])).toEqual(known.map(({ path }) => expect.stringContaining(`${path}: `)));
+  });
   test("every path that ARCHITECTURE.md names exists", () => {
     const named = [...read("ARCHITECTURE.md").matchAll(/`([a-z-]+\/src\/[\w/.-]+)`/g)].map(
       ([, path]) => path!,

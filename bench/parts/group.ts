@@ -60,6 +60,16 @@ async function lookUpAt(
   return { status: response.status, release: response.headers.get("inkling-data-version"), body };
 }
 
+/** The number of the ruleset that decides at a host. */
+async function rulesetAt({ port }: Host, headers: Readonly<Record<string, string>>): Promise<number> {
+  const response = await fetch(`http://127.0.0.1:${port}/v1/assess`, {
+    method: "POST",
+    headers: { ...headers, "Content-Type": "application/json" },
+    body: '{"event":"login","email":"jane@example.org"}',
+  });
+  return ((await response.json()) as { ruleset: number }).ruleset;
+}
+
 /** A change, and how a host's answer shows that it applies there. */
 interface Change {
   readonly make: () => Promise<unknown>;
@@ -94,6 +104,7 @@ async function measureChanges(
   const count = run.size(24, 3);
   const watcher = await issue();
   let address = 0;
+  let rulesetCount = 0;
   for (const [way, dropsNotices] of [
     ["by notices", false],
     ["by checks: notices are dropped", true],
@@ -124,9 +135,21 @@ async function measureChanges(
         },
       };
     });
+    const rulesets = keys.map((): Change => {
+      let published = 0;
+      return {
+        make: async () => {
+          const text = `# ${++rulesetCount}`; // of another text: the same one is not published again
+          const ruleset = { text, note: "" };
+          published = (await opened.rulesets.publish(ruleset, { actor: "bench", way: "cli" })).number;
+        },
+        isSeen: async (host) => published > 0 && (await rulesetAt(host, bearer(watcher.token))) >= published,
+      };
+    });
     const times = {
       revocation: await timeChanges(hosts, revocations),
       override: await timeChanges(hosts, overrides),
+      ruleset: await timeChanges(hosts, rulesets),
     };
     proxy.dropsNotices = false;
     for (const [what, values] of Object.entries(times))

@@ -3,6 +3,7 @@
 //
 // The reasons of the engine, OpenAPI, the SDKs' types and the tables of docs/decision-reference.md derive from these rows.
 
+import { FLAG_ROWS, REPUTATION_FLAGS, type ReputationFlag } from "./flags.ts";
 import { ANSWER_MEMBERS } from "./members.ts";
 import type { Shape, ValueOf } from "./shapes.ts";
 
@@ -31,14 +32,7 @@ interface FactRow {
 }
 
 /** What `degraded` can name. */
-export const DEGRADED_DATA = [
-  "is_abuser",
-  "is_proxy",
-  "is_tor_exit",
-  "disposable",
-  "geolocation",
-  "network",
-] as const;
+export const DEGRADED_DATA = [...REPUTATION_FLAGS, "disposable", "geolocation", "network"] as const;
 export type DegradedData = (typeof DEGRADED_DATA)[number];
 
 /** What `count` counts the assessments of. */
@@ -57,6 +51,16 @@ const counted = (of: string) =>
     meaning: `assessments of ${of}, including the current one; known only if a rule reads it`,
   }) as const;
 
+type FlagFact = `ip.${ReputationFlag}`;
+/** The fact of a flag. */
+export const flagFact = (flag: ReputationFlag): FlagFact => `ip.${flag}`;
+const FLAG_FACTS = Object.fromEntries(
+  REPUTATION_FLAGS.map((flag) => [
+    flagFact(flag),
+    { type: "boolean", data: flag, meaning: "the flag of the reputation lookup" },
+  ]),
+) as Readonly<Record<FlagFact, { readonly type: "boolean" } & FactRow>>;
+
 const NETWORK = { data: "network" } as const;
 const PLACE = { data: "geolocation" } as const;
 
@@ -65,9 +69,7 @@ const FACTS = {
   user_agent: { type: "text", meaning: "the `User-Agent` that the caller sent" },
   expected_country: { type: "text", meaning: "the country that the caller sent, as ISO 3166-1 alpha-2" },
   "ip.network": { type: "text", meaning: "the /24 or /48 around the address" },
-  "ip.is_abuser": { type: "boolean", data: "is_abuser", meaning: "the flag of the reputation lookup" },
-  "ip.is_proxy": { type: "boolean", data: "is_proxy", meaning: "the flag of the reputation lookup" },
-  "ip.is_tor_exit": { type: "boolean", data: "is_tor_exit", meaning: "the flag of the reputation lookup" },
+  ...FLAG_FACTS,
   "ip.kind": { type: "text", ...NETWORK, meaning: "the network's kind: `hosting`, `isp`, `mobile`" },
   "ip.shared": {
     type: "boolean",
@@ -161,14 +163,16 @@ interface ReasonRow {
   readonly meaning: string;
 }
 
+type FlagReason = ReputationFlag extends `is_${infer Code}` ? Code : never;
+/** The heaviest first. */
+const FLAG_REASONS = Object.fromEntries(
+  REPUTATION_FLAGS.map(
+    (flag) => [flag.slice("is_".length), { ...FLAG_ROWS[flag].reason, when: flagFact(flag) }] as const,
+  ).sort(([, a], [, b]) => b.weight - a.weight),
+) as Readonly<Record<FlagReason, ReasonRow>>;
+
 const REASONS = {
-  tor_exit: { weight: 0.6, when: "ip.is_tor_exit", meaning: "the address is a Tor exit" },
-  abuser: {
-    weight: 0.55,
-    when: "ip.is_abuser",
-    meaning: "attacks came from the address, or criminals run its network",
-  },
-  proxy: { weight: 0.35, when: "ip.is_proxy", meaning: "the address is a VPN or public proxy" },
+  ...FLAG_REASONS,
   hosting_network: {
     weight: 0.25,
     when: 'ip.kind == "hosting" && !("relay" in ip.services)',

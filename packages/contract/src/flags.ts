@@ -1,6 +1,7 @@
 // flags.ts: the flags of a reputation answer, and the labels that feeds and evidence use.
 //
-// A new flag is a row here, a label that sets it, a bound in the compiler's policy/flags.ts, and a feed with that label.
+// A new flag is a row here, a label that sets it, what is believable of both in the compiler's policy/labels.ts, a feed
+// with that label, and its rows in docs/policy.md. The fact `ip.FLAG` and its reason in assessments follow from the row.
 
 import { keysOf, recordOf } from "./tables.ts";
 
@@ -24,6 +25,12 @@ interface FlagRow {
     /** Is the address in a data centre? "listed": a feed says so as well. */
     readonly hosting: boolean | "listed";
   };
+  /** The reason of assessments; its code is the flag without "is_". */
+  readonly reason: {
+    /** From 0 to 1: how far the reason alone moves the score. */
+    readonly weight: number;
+    readonly meaning: string;
+  };
   /** Does it make an address anonymous in MaxMind's GeoIP2 Anonymous IP? */
   readonly anonymous: boolean;
 }
@@ -36,6 +43,7 @@ const ROWS = {
     meaning: "attacks came from the address, or criminals run its network",
     deny: "abuser",
     sandbox: { number: 4, feed: "attackers", label: "attacker", hosting: false },
+    reason: { weight: 0.55, meaning: "attacks came from the address, or criminals run its network" },
     anonymous: false,
   },
   is_proxy: {
@@ -45,6 +53,7 @@ const ROWS = {
     meaning: "a VPN or public proxy, which hides its users' addresses",
     deny: "proxy",
     sandbox: { number: 5, feed: "vpn", label: "vpn", hosting: "listed" },
+    reason: { weight: 0.35, meaning: "the address is a VPN or public proxy" },
     anonymous: true,
   },
   is_tor_exit: {
@@ -54,6 +63,7 @@ const ROWS = {
     meaning: "Tor traffic exits here",
     deny: "tor",
     sandbox: { number: 6, feed: "tor", label: "tor_exit", hosting: true },
+    reason: { weight: 0.6, meaning: "the address is a Tor exit" },
     anonymous: true,
   },
 } as const satisfies Readonly<Record<string, FlagRow>>;

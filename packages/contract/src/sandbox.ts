@@ -201,9 +201,7 @@ export const SANDBOX_DOMAINS: readonly SandboxDomain[] = [
 /** Visitors for `POST /v1/assess`: one for each action and reason that the sandbox's addresses and domains can cause. */
 export const SANDBOX_VISITORS = [
   { ip: "192.0.2.1", email: "jane@example.com" },
-  { ip: "192.0.2.4" },
-  { ip: "192.0.2.5" },
-  { ip: "192.0.2.6" },
+  ...REPUTATION_FLAGS.map((flag) => ({ ip: `192.0.2.${FLAG_ROWS[flag].sandbox.number}` })),
   { ip: "192.0.2.8" },
   { ip: "192.0.2.1", user_agent: "Googlebot/2.1" },
   { ip: "192.0.2.1", expected_country: "FR" },

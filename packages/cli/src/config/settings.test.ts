@@ -381,12 +381,11 @@ test("an unknown variable is pointed out, with the nearest name; it may belong t
   ]);
 });
 
-test("every flag but --offline and --decisions takes a value", () => {
+test("every flag takes a value, unless it turns something on", () => {
   const flags = SETTING_NAMES.filter((name) => !settingRow(name).secret);
-  expect(flags.filter((name) => typeOf(settingRow(name).type).placeholder === undefined)).toEqual([
-    "offline",
-    "decisions",
-  ]);
+  expect(flags.filter((name) => typeOf(settingRow(name).type).placeholder === undefined)).toEqual(
+    flags.filter((name) => settingRow(name).type === "yes or no"),
+  );
 });
 
 test("a worker receives no secret but that of the hook, whose signatures it checks", () => {

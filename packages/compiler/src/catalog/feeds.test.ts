@@ -3,11 +3,11 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { REPUTATION_FLAGS } from "@inkling/contract";
+import { EVIDENCE_LABELS, flagOfLabel, REPUTATION_FLAGS } from "@inkling/contract";
 import { FEED_SETS } from "@inkling/engine";
 import { isDomainFormat, isNetworkFormat, parseDomains, parseNetworks } from "../parse/index.ts";
 import { requireEntries } from "../validate/gates.ts";
-import { EXTENSIONS } from "./feed.ts";
+import { EXTENSIONS, type Format } from "./feed.ts";
 import { asksForAgreement, FEEDS, NO_LICENCE, PLACE_PREFERENCE } from "./feeds.ts";
 
 const PACKAGE = join(import.meta.dir, "../..");
@@ -30,6 +30,12 @@ test("every feed sets what a segment is made of", () => {
   expect(sets).toEqual(expect.arrayContaining(FEEDS.map((feed) => feed.sets)));
 });
 
+test("every flag, and every label that sets one, has a feed in this folder", () => {
+  const labels = EVIDENCE_LABELS.filter((label) => flagOfLabel(label) !== undefined);
+  const stated = FEEDS.flatMap(({ sets, label }) => [sets, label]);
+  expect([...REPUTATION_FLAGS, ...labels].filter((name) => !stated.some((one) => one === name))).toEqual([]);
+});
+
 test("every source of geolocation has its place in the order of preference", () => {
   const sources = FEEDS.filter(({ sets, format }) => sets === "geolocation" || format === "geofeed-csv").map(
     ({ id }) => id,
@@ -40,6 +46,23 @@ test("every source of geolocation has its place in the order of preference", () 
 describe("each feed", () => {
   test.each(rows)("%s has a sample in fixtures/feeds", (id) => {
     expect(FIXTURES.filter((name) => name.startsWith(`${id}.`))).not.toEqual([]);
+  });
+  test("every sample in fixtures/feeds has a feed", () => {
+    const ids = new Set<string>(FEEDS.map(({ id }) => id));
+    expect(FIXTURES.filter((name) => !ids.has(name.slice(0, name.indexOf("."))))).toEqual([]);
+  });
+  test.each(rows)("%s: its samples in fixtures/feeds have entries in its format", (id, feed) => {
+    const others = [...Object.values(feed.otherFormats ?? {}), feed.seed?.format, feed.ownFormat];
+    for (const name of FIXTURES.filter((file) => file.startsWith(`${id}.`))) {
+      const extension = name.slice(id.length + 1);
+      const fits = (format: Format | undefined) => format !== undefined && EXTENSIONS[format] === extension;
+      const format = fits(feed.format) ? feed.format : (others.find(fits) ?? feed.format);
+      if (!isNetworkFormat(format) && !isDomainFormat(format)) continue; // pipeline/ has tests of databases and systems
+      const body = readFileSync(join(PACKAGE, "fixtures/feeds", name));
+      const parsed = isNetworkFormat(format) ? parseNetworks(format, body) : parseDomains(format, body);
+      const entries = "networks" in parsed ? parsed.networks.length : parsed.domains.size;
+      expect([name, entries >= Math.min(1, feed.entries.least)]).toEqual([name, true]);
+    }
   });
   test.each(rows)("%s has a source, and a format that fits what it sets", (_id, feed) => {
     for (const url of feed.urls(inAugust)) expect(url).toStartWith("https://");

@@ -54,6 +54,10 @@ test("how many networks the files of guards have", () => {
 const flagsIn = (text: string) =>
   Object.entries(FLAG_BITS).reduce((sum, [flag, bit]) => (text.includes(`\`${flag}\``) ? sum | bit : sum), 0);
 
+test.each(Object.keys(FLAG_BITS))("the flag %s has its rule in docs/policy.md", (flag) => {
+  expect(row(`\`${flag}\``)[2]).not.toBe("");
+});
+
 test.each(Object.entries(LABELS))("the label %s", (label, { takes = 0, traffic = false }) => {
   const flag = flagOfLabel(label as Label);
   const [, , sets, never, about] = row(`\`${label}\``);

@@ -3,7 +3,13 @@
 // Order: the first live rule that matches decides; without one the score does, by two thresholds. The score is
 // 1 - product of (1 - weight) over the reasons. It is no probability.
 
-import { ACTIONS, type Action, type DegradedData, type ReasonCode } from "@inkling/contract";
+import {
+  ACTIONS,
+  type Action,
+  type DegradedData,
+  REPUTATION_FLAGS,
+  type ReasonCode,
+} from "@inkling/contract";
 import type { Condition } from "./condition.ts";
 import type { FactSchema, Facts } from "./facts.ts";
 import type { Example, LiveRule, Reason, Ruleset, ShadowRule } from "./ruleset.ts";
@@ -25,7 +31,7 @@ export interface Assessment {
 }
 
 /** Data whose absence counts: without it a visitor with a flag looks like one without. */
-const FLAG_DATA: ReadonlySet<DegradedData> = new Set(["is_abuser", "is_proxy", "is_tor_exit", "disposable"]);
+const FLAG_DATA: ReadonlySet<DegradedData> = new Set([...REPUTATION_FLAGS, "disposable"]);
 
 /** @param degraded data that the release lacks, of the lookups that were asked for */
 export function assess(facts: Facts, ruleset: Ruleset, degraded: readonly DegradedData[]): Assessment {

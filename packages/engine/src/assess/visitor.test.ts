@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { EmailVerdict, FactName, Geolocation, Reputation } from "@inkling/contract";
+import {
+  type EmailVerdict,
+  type FactName,
+  type Geolocation,
+  NO_FLAGS,
+  type Reputation,
+} from "@inkling/contract";
 import { IpAddress, parseIpInto, type UnwrappedAddress } from "../address/ip.ts";
 import { FACT_INDEX, FactSchema } from "./facts.ts";
 import { type AssessmentInput, readAssessmentInput, type VisitorAnswers, visitorFacts } from "./visitor.ts";
@@ -20,8 +26,7 @@ const BERLIN: Geolocation = {
   subdivisions: [{ iso_code: "BE" }],
 };
 const GOOGLE: Reputation = {
-  is_abuser: false,
-  is_proxy: false,
+  ...NO_FLAGS,
   is_tor_exit: true,
   network: {
     prefix: "198.51.100.0/24",

@@ -13,7 +13,9 @@ import {
   type DegradedData,
   type EmailVerdict,
   type FactName,
+  flagFact,
   type Geolocation,
+  REPUTATION_FLAGS,
   type Reputation,
   type VisitorInput,
 } from "@inkling/contract";
@@ -217,9 +219,7 @@ function setAddress(
 ): void {
   if (address !== undefined) set("ip.network", networkText(address, address.family === 4 ? 24 : 48));
   if (reputation === undefined) return;
-  set("ip.is_abuser", reputation.is_abuser);
-  set("ip.is_proxy", reputation.is_proxy);
-  set("ip.is_tor_exit", reputation.is_tor_exit);
+  for (const flag of REPUTATION_FLAGS) set(flagFact(flag), reputation[flag]);
   const { network } = reputation;
   const claim = claimedCrawler(input.user_agent);
   if (claim !== undefined) {

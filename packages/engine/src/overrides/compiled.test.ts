@@ -12,7 +12,7 @@ import {
   type UnwrappedAddress,
 } from "../address/ip.ts";
 import { Overrides, type OverrideVerdict } from "./compiled.ts";
-import { ADDRESS_FLAGS, type Override, type OverrideKind } from "./model.ts";
+import { ADDRESS_FLAGS, OVERRIDE_KINDS, type Override, type OverrideKind } from "./model.ts";
 import { bitsOf, bitsOfAnswer, forcedBits, REPUTATION_ANSWERS } from "./reputation-flags.ts";
 
 const NOW = 1_000;
@@ -20,10 +20,12 @@ const NOW = 1_000;
 const overridesWith = (all: readonly Override[]) =>
   new Overrides(all, (mailbox) => mailbox.split("@")[0]!).compiledWith(undefined);
 let count = 0;
+const used = new Set<OverrideKind>();
 
 type Forced = Pick<Override, "flag" | "verdict">;
 function override(kind: OverrideKind, value: string, forced: Forced, expiresAt?: number): Override {
   const id = `ovr_${++count}`;
+  used.add(kind);
   return {
     id,
     kind,
@@ -267,3 +269,9 @@ describe("every answer", () => {
     );
   });
 });
+
+test("every kind is matched here", () =>
+  assert.deepEqual(
+    OVERRIDE_KINDS.filter((kind) => !used.has(kind)),
+    [],
+  ));

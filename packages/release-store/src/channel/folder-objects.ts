@@ -30,9 +30,10 @@ export class FolderObjects implements ObjectStore {
   }
 
   async read(path: string, offset: number, signal: AbortSignal): Promise<ObjectBody | undefined> {
-    const file = join(this.location, path);
-    const size = await this.within(signal, () => sizeOf(file));
-    return size === undefined ? undefined : { chunks: this.blocks(file, offset, signal), offset };
+    // Opened at once: another publisher may remove its lock before the first block is read.
+    const open = (until: AbortSignal) => openFile(join(this.location, path), until).catch(absent);
+    const file = await this.within(signal, open);
+    return file && { chunks: this.blocks(file, offset, signal), offset };
   }
 
   size(path: string, signal: AbortSignal): Promise<number | undefined> {
@@ -57,8 +58,7 @@ export class FolderObjects implements ObjectStore {
   }
 
   /** Gives way after each block: who serves goes on answering. */
-  private async *blocks(path: string, offset: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-    const file = await this.within(signal, (until) => openFile(path, until));
+  private async *blocks(file: FileHandle, offset: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     try {
       for (let at = offset; ; ) {
         const block = new Uint8Array(BLOCK);

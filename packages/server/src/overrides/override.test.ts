@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { isInForce, OVERRIDE_KINDS, type Override } from "@inkling/engine";
+import { FLAGS_OF, isInForce, OVERRIDE_KINDS, type Override } from "@inkling/engine";
 import fc from "fast-check";
 import { anyText } from "../../../../test/any-text.ts";
 import { emailHash, OverrideInputError, parseNewOverride } from "./override.ts";
@@ -61,6 +61,23 @@ describe("values become normal forms", () => {
       expiresAt: undefined,
     });
   });
+});
+
+test("docs/overrides.md has a value of every kind, with the flags that it can force", async () => {
+  const docs = await Bun.file(join(import.meta.dir, "../../../../docs/overrides.md")).text();
+  const table = docs.split("| value | covers | flags |\n")[1]!.split("\n\n")[0]!;
+  const kinds = new Set<string>();
+  let flags: string[] = [];
+  for (const line of table.split("\n").slice(1)) {
+    const [, values, , forced] = line.split("|");
+    if (forced?.trim() !== "same") flags = [...forced!.matchAll(/`(\w+)`/g)].map(([, name]) => name!);
+    for (const [, value] of values!.matchAll(/`([^`]+)`/g)) {
+      const { kind } = parseNewOverride({ ...OFF, value, flag: flags[0] }, CONTEXT);
+      expect([value, flags]).toEqual([value, [...FLAGS_OF[kind]]]);
+      kinds.add(kind);
+    }
+  }
+  expect(OVERRIDE_KINDS.filter((kind) => !kinds.has(kind))).toEqual([]);
 });
 
 describe("refused, with the reason", () => {
