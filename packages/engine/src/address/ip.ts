@@ -355,7 +355,8 @@ export function clearHostBits({ family, words }: IpAddress, bits: number): void 
   }
 }
 
-function hasHostBits(address: IpAddress, bits: number): boolean {
+/** Are bits set behind the first `bits`? */
+export function hasHostBits(address: IpAddress, bits: number): boolean {
   const words = address.family === 4 ? 1 : 4;
   for (let k = 0; k < words; k++) {
     const kept = Math.min(32, Math.max(0, bits - 32 * k));

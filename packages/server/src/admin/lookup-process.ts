@@ -35,7 +35,7 @@ import {
 import { messageOf, openRelease, ReleaseError, type Stamps } from "@inkling/release-store";
 import { problemBody } from "../http/problems.ts";
 import { problemOf } from "../lookup/failures.ts";
-import { networkUse, readNetwork, summarizeNetwork } from "../lookup/network-summary.ts";
+import { networkUse, readNetwork, summarizeNetworks } from "../lookup/network-summary.ts";
 import { overrideJson, overridesOf } from "../overrides/record.ts";
 import { answerOnce } from "../releases/process.ts";
 import type { PublishedRuleset } from "../rulesets/record.ts";
@@ -181,7 +181,7 @@ function ofNetwork(value: string, network: Prefix, source: AnswerSource, left: L
   const overrides = overridesWithin(network, source);
   const answer = { value, kind: "network", network: formatPrefix(network), overrides };
   if (use !== undefined) return { ...answer, summary: documentOf(RESERVED.get(use)!) }; // has every use
-  const summary = summarizeNetwork(network, source, left.prefixes);
+  const summary = summarizeNetworks([network], source, left.prefixes);
   left.prefixes -= summary.prefix_count;
   return { ...answer, summary };
 }

@@ -13,7 +13,7 @@ import {
 } from "@inkling/engine";
 import { openRelease, requireCurrentName } from "@inkling/release-store";
 import { SMALL_NETWORK, smallCity, smallRelease, temporaryFolder } from "../../../../test/release.ts";
-import { MOST_PREFIXES, networkUse, readNetwork, summarizeNetwork } from "./network-summary.ts";
+import { MOST_PREFIXES, networkUse, readNetwork, summarizeNetworks } from "./network-summary.ts";
 
 const dataDir = temporaryFolder();
 smallRelease(dataDir, 3); // 81.2.69.0/24 is an abuser's
@@ -42,7 +42,7 @@ const sourceOf = (overrides: readonly Override[]): AnswerSource => ({
   mode: "up",
 });
 const summaryOf = (text: string, overrides: readonly Override[] = [], most = 1e6) =>
-  summarizeNetwork(readNetwork(text)!, sourceOf(overrides), most);
+  summarizeNetworks([readNetwork(text)!], sourceOf(overrides), most);
 
 /** Address by address. */
 function slowShares(text: string, overrides: readonly Override[]) {
