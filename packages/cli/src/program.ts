@@ -16,8 +16,8 @@ Examples:
   inkling keys create --name checkout
   inkling doctor                                  checks of this installation, with fixes
 
-Exit codes: 0 done, 1 failed, 2 wrong command line or setting, 3 done, but a feed was refused or
-not reached, 130 stopped by Ctrl-C.
+Exit codes: 0 done, 1 failed, 2 wrong command line or setting, 3 done, but a feed was refused, not
+reached or is missing, or the release waits for you, 130 stopped by Ctrl-C.
 Settings: flags, then INKLING_* variables, then inkling.toml; see \`npx @inkling/cli config\`.${IN_A_CLONE}`;
 
 type Add = (program: Command, context: Context) => unknown;

@@ -130,7 +130,7 @@ export const SETTINGS = {
   },
   channel: {
     type: "channel",
-    help: "releases come from here, and are not built: folder, http(s)://host/path or s3://bucket/prefix, with #name for another channel than stable",
+    help: "channel that servers take releases from, and builders publish to: folder, http(s)://host/path or s3://bucket/prefix; #name for another channel than stable",
     docs: "Where releases come from, or are published: a folder, `http(s)://…` or `s3://bucket/prefix` ([cluster.md](cluster.md)).",
     readBy: ["follower", "publisher"],
   },

@@ -336,7 +336,7 @@ describe("values that are refused", () => {
     [
       "a file that is not there",
       { flags: { config: "nowhere.toml" } },
-      /nowhere\.toml cannot be read: ENOENT/,
+      /^Configuration file not found: .*nowhere\.toml\. Check `--config`\.$/,
     ],
     ["a file that is no TOML", { cwd: folder("port = \n") }, /inkling\.toml cannot be read: line 1: /],
     ["an unknown key", { cwd: folder("prot = 1") }, /^prot in .* is no setting; did you mean port\?$/],
@@ -370,10 +370,11 @@ test("an unknown variable is pointed out, with the nearest name; it may belong t
   ]);
 });
 
-test("every flag but --offline takes a value", () => {
+test("every flag but the switches takes a value", () => {
   const flags = SETTING_NAMES.filter((name) => !settingRow(name).secret);
   expect(flags.filter((name) => typeOf(settingRow(name).type).placeholder === undefined)).toEqual([
     "offline",
+    "decisions",
   ]);
 });
 

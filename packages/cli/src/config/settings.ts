@@ -245,7 +245,11 @@ function readSettingsFile(
       error instanceof TomlError
         ? `line ${error.line}: ${error.message.split("\n")[0]}`
         : (error as Error).message;
-    problems.push(`${path} cannot be read: ${why}`);
+    problems.push(
+      (error as NodeJS.ErrnoException).code === "ENOENT"
+        ? `Configuration file not found: ${path}. Check ${input.flags.config === undefined ? FILE_VARIABLE : "`--config`"}.`
+        : `${path} cannot be read: ${why}`,
+    );
     return undefined;
   }
   const keys = SETTING_NAMES.map(tomlKey);

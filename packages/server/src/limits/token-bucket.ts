@@ -10,7 +10,7 @@ import type { CellIndex, LimitCells } from "./cells.ts";
 import type { KeyCells } from "./key-cells.ts";
 
 /** The server's defaults for keys that have no limits of their own. */
-interface RateDefaults {
+export interface RateDefaults {
   /** Lookups per second and key; 0 = no limit. */
   readonly rate: number;
   /** Lookups at once. */
@@ -132,6 +132,11 @@ export class Buckets {
     const made = new Bucket(key, cell, limitsOf(key, this.defaults));
     if (cell !== undefined) this.buckets.set(key.id, made); // otherwise it may get one later
     return made;
+  }
+
+  /** What a key may do now. */
+  limitsOf(key: Key): RateDefaults {
+    return limitsOf(key, this.defaults);
   }
 
   /** What was taken stays taken. */

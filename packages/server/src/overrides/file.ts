@@ -80,7 +80,7 @@ interface ParsedFile {
 export function parseOverrideFile(input: unknown, context: OverrideContext, force: boolean): ParsedFile {
   const file = fileSchema.safeParse(input);
   if (!file.success) {
-    throw new OverrideInputError(issueLines(file.error, "file"));
+    throw new OverrideInputError(issueLines(file.error, "file", input));
   }
   const overrides: NewOverride[] = [];
   const problems: string[] = [];
@@ -127,7 +127,7 @@ export function parseOverrideFile(input: unknown, context: OverrideContext, forc
 function readRow(row: unknown, context: OverrideContext, force: boolean): NewOverride | undefined {
   const parsed = rowSchema.safeParse(row);
   if (!parsed.success) {
-    throw new OverrideInputError(issueLines(parsed.error, "override"));
+    throw new OverrideInputError(issueLines(parsed.error, "override", row));
   }
   const { created_at: createdAt, expires_at: expiresAt, ...rest } = parsed.data;
   const isExpired = typeof expiresAt === "number" && expiresAt <= context.now;
