@@ -176,7 +176,11 @@ describe("errors: one line, a hint, the exit code", () => {
       /^inkling: the data folder .*\/a-file\/x is not a folder\nhint: .*\n$/,
     ],
     ["up --data-dir a-file", 1, /^inkling: the data folder .*\/a-file is not a folder\nhint: .*\n$/],
-    ["up --config nowhere.toml", 2, /^Cannot start:\n {2}Configuration file not found: .*nowhere\.toml\. Check `--config`\.\nhint: .*\n$/],
+    [
+      "up --config nowhere.toml",
+      2,
+      /^Cannot start:\n {2}Configuration file not found: .*nowhere\.toml\. Check `--config`\.\nhint: .*\n$/,
+    ],
     [
       "up --port 0 --rate no",
       2,

@@ -77,9 +77,9 @@ interface DataQuestion {
 }
 
 /** Examined for all networks of a request together: about three seconds. */
-const MOST_PREFIXES = 1 << 22;
+const MAX_PREFIXES = 1 << 22;
 /** Overrides of parts of a network. */
-const MOST_OVERRIDES = 100;
+const MAX_OVERRIDES = 100;
 /** A mailbox that no override is about, for what is known of its domain. */
 const ANY_MAILBOX = "any-mailbox-of-this-domain";
 
@@ -93,7 +93,7 @@ answerOnce((question: LookUpQuestion | AssessQuestion): LookUpAnswer | AssessAns
     const source: AnswerSource = { release, overrides: overridesOf(overrides), now, mode: "up" };
     const answerer = new Answerer();
     if (question.type === "assess") return assessed(question, answerer, source);
-    const left = { prefixes: MOST_PREFIXES };
+    const left = { prefixes: MAX_PREFIXES };
     return { answers: question.values.map((text) => answersOf(text.trim(), answerer, source, left)) };
   } catch (error) {
     if (!(error instanceof ReleaseError)) throw error;
@@ -190,7 +190,7 @@ function ofNetwork(value: string, network: Prefix, source: AnswerSource, left: L
 function overridesWithin(network: Prefix, { release, overrides, now }: AnswerSource) {
   const around = overrides.compiledWith(release).around(network);
   const found = overrides.all.filter((one) => around.has(one) && isInForce(one, now));
-  return found.slice(0, MOST_OVERRIDES).map(overrideJson);
+  return found.slice(0, MAX_OVERRIDES).map(overrideJson);
 }
 
 function documentOf(outcome: Outcome | LookupFailure): object {

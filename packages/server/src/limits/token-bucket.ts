@@ -41,7 +41,7 @@ export function limitsOf(key: Pick<Key, "rate" | "burst">, defaults: RateDefault
 
 const NS_PER_SECOND = 1e9;
 /** 36 years: a bucket that takes longer to fill counts as one of that time, for cells hold 64 bits. */
-const MOST_NS = 2 ** 60;
+const MAX_NS = 2 ** 60;
 
 /** One key's bucket. It is its own Decision, so that taking makes no object. */
 class Bucket implements Decision {
@@ -63,11 +63,11 @@ class Bucket implements Decision {
     this.key = key;
     this.cell = cell ?? 0; // never used without a cell: the limit is 0 then
     this.allowed = cell !== undefined;
-    this.each = rate > 0 ? Math.min(MOST_NS, Math.ceil(NS_PER_SECOND / rate)) : 0;
-    this.whole = Math.min(MOST_NS, burst * this.each);
+    this.each = rate > 0 ? Math.min(MAX_NS, Math.ceil(NS_PER_SECOND / rate)) : 0;
+    this.whole = Math.min(MAX_NS, burst * this.each);
     this.limit = rate > 0 && cell !== undefined ? burst : 0;
     if (cell === undefined) this.retryAfterSeconds = 1;
-    this.windowSeconds = rate > 0 ? Math.ceil(Math.min(MOST_NS / NS_PER_SECOND, burst / rate)) : 0;
+    this.windowSeconds = rate > 0 ? Math.ceil(Math.min(MAX_NS / NS_PER_SECOND, burst / rate)) : 0;
   }
 
   isFor(key: Key): boolean {

@@ -55,8 +55,8 @@ export interface NetworkSummary {
   readonly prefixes: readonly SummaryPrefix[];
 }
 
-export const MOST_PREFIXES = 100;
-export const MOST_COUNTRIES = 10;
+export const MAX_PREFIXES = 100;
+export const MAX_COUNTRIES = 10;
 
 /** The network around an address: "203.0.113.9/24" is 203.0.113.0/24. */
 export function readNetwork(text: string): Prefix | undefined {
@@ -106,7 +106,7 @@ export function summarizeNetworks(
     for (let i = 0; i < flags.length; i++) if ((set >> i) & 1) flags[i]! += share;
     if (set !== 0) anyFlag += share;
     const list = set === 0 ? others : flagged;
-    if (list.length < MOST_PREFIXES) {
+    if (list.length < MAX_PREFIXES) {
       const names = ADDRESS_FLAGS.filter((_, i) => (set >> i) & 1);
       list.push({ network: formatPrefix({ address, bits }), flags: names, country, city });
     }
@@ -120,9 +120,9 @@ export function summarizeNetworks(
     flags: recordOf(ADDRESS_FLAGS, (_, i) => part(flags[i]!)),
     countries: Array.from(countries, ([iso_code, share]) => ({ iso_code, share: part(share) }))
       .sort((a, b) => b.share - a.share)
-      .slice(0, MOST_COUNTRIES),
+      .slice(0, MAX_COUNTRIES),
     prefix_count: Math.min(count, most),
-    prefixes: [...flagged, ...others].slice(0, MOST_PREFIXES),
+    prefixes: [...flagged, ...others].slice(0, MAX_PREFIXES),
   };
 }
 
