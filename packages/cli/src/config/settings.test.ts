@@ -321,7 +321,7 @@ describe("values that are refused", () => {
     [
       "proxies with host bits",
       { env: { INKLING_TRUSTED_PROXIES: "10.0.0.1/8" } },
-      /^INKLING_TRUSTED_PROXIES must be addresses or networks .*"10\.0\.0\.1\/8" is none/,
+      /^INKLING_TRUSTED_PROXIES must be addresses or networks .*`10\.0\.0\.1\/8` has host bits set, use `10\.0\.0\.0\/8`/,
     ],
     [
       "log level",

@@ -14,7 +14,9 @@ export function issueLines(
   input: unknown,
   depth = Number.POSITIVE_INFINITY,
 ): string[] {
-  const lines = error.issues.map(({ path, message }) => {
+  const lines = error.issues.flatMap(({ path, message, ...issue }) => {
+    if (issue.code === "unrecognized_keys" && message.startsWith("Unrecognized"))
+      return issue.keys.map((key) => `unknown member \`${[...path, key].join(".").slice(0, 60)}\``);
     if (path.length > 0 && isMissing(input, path))
       return `\`${path.join(".")}\` is required${message.startsWith("must ") ? ` and ${message}` : ""}`;
     const place = path.slice(0, depth).join(".");
