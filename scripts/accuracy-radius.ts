@@ -47,13 +47,13 @@ const OUT = new URL("../packages/compiler/data/accuracy-radius.csv", import.meta
 const DRAWN = 4_000_000;
 const SEED = 20_260_619;
 /** With fewer distances an area has no figure of its own. */
-const LEAST_SAMPLE = 300;
+const MIN_SAMPLE = 300;
 const CONFIDENCE = 0.67;
 /**
  * Both databases put what an operator states, and data centres, at the same middle of the city, where hardly any of its
  * addresses are: a distance of 2 km between them is no accuracy.
  */
-const LEAST_AT_THE_MIDDLE = 20;
+const MIN_AT_THE_MIDDLE = 20;
 
 /** By row of the table: kilometres, sorted, of each half of the address space. */
 type Distances = ReadonlyMap<string, Halves>;
@@ -192,7 +192,7 @@ function listsOf(key: string, half?: 0 | 1): (readonly number[])[] {
     const [a, b] = sample.get(key) ?? [[], []];
     const lists = half === undefined ? [a, b] : [half === 0 ? a : b];
     const count = lists.reduce((sum, list) => sum + list.length, 0);
-    return count < LEAST_SAMPLE ? [] : lists.length === 1 ? lists : [merged(a, b)];
+    return count < MIN_SAMPLE ? [] : lists.length === 1 ? lists : [merged(a, b)];
   });
 }
 
@@ -236,7 +236,7 @@ function radii(half?: 0 | 1): Map<string, number | undefined> {
     const [area, level, density, kind] = key.split("\t") as Key;
     const km = kilometres(lists);
     const isAtTheMiddle = density === "operator" || kind === "hosting";
-    const step = radiusStep(isAtTheMiddle ? Math.max(km, LEAST_AT_THE_MIDDLE) : km);
+    const step = radiusStep(isAtTheMiddle ? Math.max(km, MIN_AT_THE_MIDDLE) : km);
     const radius = step ?? (kind ? RADIUS_STEPS.at(-1) : undefined);
     const ofAll = kind && area !== WORLD ? rows.get(rowKey(area, level, density)) : undefined;
     rows.set(key, Math.abs(stepOf(ofAll) - stepOf(radius)) <= 1 ? ofAll : radius);
@@ -347,13 +347,13 @@ function head(): string {
 # Samples   ${DRAWN} public IPv4 addresses, each as likely as any other, and ${DRAWN} IPv4 and IPv6 addresses, each
 #           network of DB-IP as likely as any other; of both, what both databases know.
 # Radius    the ${100 * CONFIDENCE}th percentile of the distances, of both samples as if they were of one size, rounded to
-#           a step (accuracy.ts); empty, for a kind ${RADIUS_STEPS.at(-1)}, when it is more than ${RADIUS_STEPS.at(-1)} km. A sample with fewer than ${LEAST_SAMPLE}
+#           a step (accuracy.ts); empty, for a kind ${RADIUS_STEPS.at(-1)}, when it is more than ${RADIUS_STEPS.at(-1)} km. A sample with fewer than ${MIN_SAMPLE}
 #           distances does not count; a country without a row has its continent's, that without one the world's.
-# Kind      of network, by its system's name (network-kinds.csv); hosting has at least ${LEAST_AT_THE_MIDDLE} km; a country without a
+# Kind      of network, by its system's name (network-kinds.csv); hosting has at least ${MIN_AT_THE_MIDDLE} km; a country without a
 #           row of a kind has the world's, that without one its own of the density; a row that says what the world's says
 #           is left out.
 # Density   the least number of IPv4 addresses at the coordinates; operator: stated in a geofeed, placed by DB-IP's
-#           place of the name, and at least ${LEAST_AT_THE_MIDDLE} km; empty: of any but these.
+#           place of the name, and at least ${MIN_AT_THE_MIDDLE} km; empty: of any but these.
 # Level     city: both name a city. region, country: GeoLite2 names no more, and its coordinates are the middle of that.
 # Licence   GeoLite2 served for measuring only: it is no dependency, the copy was deleted afterwards, and these rows are
 #           statistics, from which neither an address nor a place can be read back. The GeoLite End User License Agreement

@@ -22,12 +22,14 @@ import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import manifest from "../packages/cli/package.json" with { type: "json" };
 import { buildBinary } from "./binary.ts";
+import { commandTree, manPages } from "./generators/man-pages.ts";
 
 const ROOT = resolve(import.meta.dir, "..");
 const FIXED = join(ROOT, "deploy/debian");
 const COMMAND = [process.execPath, join(ROOT, "packages/cli/src/main.ts")];
 /** Targets of binary.ts, and Debian's names of them. */
 const TARGETS: Readonly<Record<string, string>> = { "linux-x64": "amd64", "linux-arm64": "arm64" };
+const PROGRAM = await commandTree(manifest.version);
 const HOMEPAGE = "https://www.npmjs.com/package/@inkling/cli";
 
 interface Packaging {
@@ -85,7 +87,8 @@ function stageProgram(files: PackageFiles, packaging: Packaging): void {
   files.copy(join(ROOT, "README.md"), "usr/share/doc/inkling/README.md");
   for (const name of readdirSync(join(ROOT, "docs")).filter((name) => name.endsWith(".md")))
     files.copy(join(ROOT, "docs", name), `usr/share/doc/inkling/docs/${name}`);
-  files.zip(manPage(printed("--help"), time), "usr/share/man/man1/inkling.1.gz");
+  for (const [name, page] of manPages(PROGRAM, manifest.version, time.toISOString().slice(0, 10)))
+    files.zip(page, `usr/share/man/man1/${name}.1.gz`);
   files.put("usr/share/bash-completion/completions/inkling", printed("completion", "bash"));
   files.put("usr/share/fish/vendor_completions.d/inkling.fish", printed("completion", "fish"));
   mkdirSync(join(files.root, "etc/inkling/credentials"));
@@ -184,39 +187,6 @@ function printed(...args: string[]): string {
   const { success, stdout, stderr } = Bun.spawnSync([...COMMAND, ...args]);
   if (!success) throw new Error(`inkling ${args.join(" ")}: ${stderr}`);
   return stdout.toString().replaceAll("npx @inkling/cli", "inkling");
-}
-
-function manPage(help: string, time: Date): string {
-  const text = help
-    .replace(/^In a clone .*\n/m, "")
-    .trim()
-    .replace(/[\\]/g, "\\e")
-    .replace(/-/g, "\\-")
-    .replace(/^([.'])/gm, "\\&$1");
-  return `.TH INKLING 1 ${time.toISOString().slice(0, 10)} "Inkling ${manifest.version}" "User Commands"
-.SH NAME
-inkling \\- IP geolocation, IP reputation and disposable\\-email detection API
-.SH SYNOPSIS
-.B inkling
-[\\fIoptions\\fR] [\\fIcommand\\fR]
-.SH DESCRIPTION
-.nf
-${text}
-.fi
-.SH FILES
-.TP
-.I /etc/inkling/inkling.toml
-Settings of the service and of its commands.
-.TP
-.I /etc/inkling/credentials
-Its secrets, a file each.
-.TP
-.I /var/lib/inkling
-Its data.
-.SH SEE ALSO
-.IR /usr/share/doc/inkling/docs ,
-.BR systemctl (1)
-`;
 }
 
 /** The oldest version of the C library that has what a program needs. */

@@ -22,7 +22,7 @@ export const binary = (name) =>
 export function installIfNeeded(root, { dev }) {
   const why = whyInstall(root, { dev });
   if (why === undefined) return;
-  process.stderr.write(`Installing packages (${why}). This takes about a minute, once.\n`);
+  process.stderr.write(`Installing packages (${why}). This takes up to a minute, once.\n`);
   const npm = process.env.npm_execpath;
   // Not `npm ci`: it refuses a lock file that lacks an optional package of another platform, which some registries
   // do not have. --no-save leaves the lock file as it is, and it is followed all the same.

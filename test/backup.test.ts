@@ -233,7 +233,9 @@ describe.each(KINDS)("a restore to %s", (to) => {
     const before = await content(target);
     expect(await inkling(target, "restore", archive)).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/^inkling: there is something in .* already\nhint: `--force` .*\n$/),
+      err: expect.stringMatching(
+        /^inkling: the target is not empty: .*\nhint: use `--force` to replace it; .*\.before\n$/,
+      ),
     });
     expect(await content(target)).toEqual(before);
 

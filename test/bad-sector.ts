@@ -21,7 +21,7 @@ import { smallRelease, temporaryFolder } from "./release.ts";
 import { until } from "./until.ts";
 
 const MAIN = resolve(import.meta.dir, "../packages/cli/src/main.ts");
-const MOST_STARTS = 5;
+const MAX_STARTS = 5;
 
 export interface Seen {
   /** The release before. */
@@ -63,7 +63,7 @@ async function serve(dataDir: string): Promise<Omit<Seen, "older">> {
     INKLING_WORKERS: "1",
     INKLING_LOG_LEVEL: "info",
   };
-  while (ready === "" && ends.length < MOST_STARTS) {
+  while (ready === "" && ends.length < MAX_STARTS) {
     const command = [process.execPath, ...BUN_FLAGS, MAIN, "serve"];
     const child = Bun.spawn(command, { cwd: dataDir, env, stdio: ["ignore", "ignore", "pipe"] });
     const reading = new Response(child.stderr).text();

@@ -16,8 +16,8 @@ async function outcome(work) {
     return { answer: (await work) ?? null };
   } catch (error) {
     if (!(error instanceof InklingError)) throw error;
-    const { code, answerStatus, hint, requestId, message } = error;
-    return { code, answerStatus, hint, requestId, message };
+    const { code, httpStatus, hint, requestId, message } = error;
+    return { code, httpStatus, hint, requestId, message };
   }
 }
 

@@ -23,7 +23,7 @@ def outcome(look_up, *args, **options):
     except InklingError as error:
         return {
             "code": error.code,
-            "answerStatus": error.answer_status,
+            "httpStatus": error.http_status,
             "hint": error.hint,
             "requestId": error.request_id,
             "message": str(error),

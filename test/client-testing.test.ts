@@ -62,8 +62,8 @@ async function outcome(work: Promise<object | undefined>): Promise<unknown> {
     return { answer: answer ?? null, data: answer && "data" in answer ? answer.data : undefined };
   } catch (error) {
     if (!(error instanceof InklingError)) throw error;
-    const { code, answerStatus, message, hint, retryAfterSeconds } = error;
-    return { code, answerStatus, message, hint, retryAfterSeconds };
+    const { code, httpStatus, message, hint, retryAfterSeconds } = error;
+    return { code, httpStatus, message, hint, retryAfterSeconds };
   }
 }
 

@@ -188,11 +188,11 @@ describe.each(RUNTIMES.filter(([, [program]]) => program !== ""))("on %s", (name
   )("%s", (code, { v4, domain }) => {
     const { reputation } = results.singles[v4];
     expect(reputation).toMatchObject({ code });
-    expect(reputation.answerStatus).toBeGreaterThanOrEqual(400);
+    expect(reputation.httpStatus).toBeGreaterThanOrEqual(400);
     expect(reputation.hint.length).toBeGreaterThan(10);
     expect(reputation.requestId).toMatch(/^\w+$/);
     const email = results.singles[`jane@${domain}`];
-    expect(email).toMatchObject({ code, answerStatus: reputation.answerStatus });
+    expect(email).toMatchObject({ code, httpStatus: reputation.httpStatus });
     expect(JSON.stringify(email)).not.toContain("jane@");
   });
 
@@ -276,7 +276,7 @@ describe.each(RUNTIMES.filter(([, [program]]) => program !== ""))("on %s", (name
   });
 
   test("a wrong key, and an unavailable server", () => {
-    expect(results.wrongKey).toMatchObject({ code: "KEY_INVALID", answerStatus: 401 });
+    expect(results.wrongKey).toMatchObject({ code: "KEY_INVALID", httpStatus: 401 });
     expect(results.unavailable).toEqual({ available: false, verdict: "deny", error: "CONNECTION_FAILED" });
   });
 });

@@ -14,7 +14,7 @@ import { temporaryFolder } from "./release.ts";
 import { share } from "./share.ts";
 
 /** A change that touches every response would print thousands. */
-const MOST_DIFFERENCES = 20;
+const MAX_DIFFERENCES = 20;
 
 const recorded: readonly Exchange[] = brotliDecompressSync(readFileSync(RECORDED))
   .toString()
@@ -43,8 +43,8 @@ async function compare(exchanges: readonly Exchange[], executable?: string): Pro
   const rows = [...differences].map(([found, [first, ...others]]) =>
     others.length === 0 ? `${first}: ${found}` : `${first}: ${found}\n  and ${others.length} more like this`,
   );
-  const more = rows.length - MOST_DIFFERENCES;
-  if (more > 0) rows.splice(MOST_DIFFERENCES, more, `and ${more} other differences`);
+  const more = rows.length - MAX_DIFFERENCES;
+  if (more > 0) rows.splice(MAX_DIFFERENCES, more, `and ${more} other differences`);
   if (rows.length > 0)
     rows.push("If that is meant: npx bun test/contract/record.ts, and a line in CHANGELOG.md");
   if (rows.length > 0) throw new Error(["responses differ from the recording:", ...rows].join("\n"));

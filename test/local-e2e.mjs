@@ -12,8 +12,8 @@ const print = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);
 const text = (bytes) => bytes && Buffer.from(bytes).toString();
 const failure = (error) => {
   if (!(error instanceof InklingError)) throw error;
-  const { code, answerStatus, message, hint } = error;
-  return { code, status: answerStatus, message, hint };
+  const { code, httpStatus, message, hint } = error;
+  return { code, status: httpStatus, message, hint };
 };
 
 /** What ends a batch whose source waits for ever. */

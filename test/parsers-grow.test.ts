@@ -28,7 +28,7 @@ import { writeMmdb } from "../packages/compiler/test/mmdb-writer.ts";
 import { share } from "./share.ts";
 
 const ENOUGH_MS = 60;
-const MOST_GROWTH = 10;
+const MAX_GROWTH = 10;
 const RUNS = 5;
 
 async function cpuMs(run: () => unknown): Promise<number> {
@@ -42,7 +42,7 @@ async function cpuMs(run: () => unknown): Promise<number> {
   return (user + system) / 1_000;
 }
 
-/** @throws when four times the input costs more than {@link MOST_GROWTH} times the CPU, each time it is tried */
+/** @throws when four times the input costs more than {@link MAX_GROWTH} times the CPU, each time it is tried */
 async function requireLinear<T>(
   name: string,
   make: (size: number) => T,
@@ -56,7 +56,7 @@ async function requireLinear<T>(
     costOfLarge = Math.min(costOfLarge, await cpuMs(() => run(large)));
     if (costOfLarge < ENOUGH_MS) return;
     cost = Math.min(cost, await cpuMs(() => run(small)));
-    if (costOfLarge / cost <= MOST_GROWTH) return;
+    if (costOfLarge / cost <= MAX_GROWTH) return;
   }
   const growth = (costOfLarge / cost).toFixed(1);
   throw new Error(`${name}: ${cost} ms, four times as much of it ${costOfLarge} ms: ${growth} times`);

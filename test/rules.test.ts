@@ -401,7 +401,7 @@ describe("docs match the code", () => {
     all.flatMap(({ path, text }) =>
       [
         ...text.matchAll(
-          /(?:`|^ {2,}|^\$ )(?:npx @inkling\/cli|inkling) ([a-z]+)(?: ([a-z]+(?:-[a-z]+)*))?/gm,
+          /(?:`|^ {2,}|^\$ )(?:npx @inkling\/cli|inkling) ([a-z]+)\b(?!\.\w)(?: ([a-z]+(?:-[a-z]+)*)\b(?!\.\w))?/gm,
         ),
       ]
         .filter(([, first, second]) => {

@@ -11,7 +11,7 @@ import { GeoSource } from "../packages/compiler/src/geo/place-source.ts";
 import { findSubdivisionCode } from "../packages/compiler/src/place/subdivisions.ts";
 import { share } from "./share.ts";
 
-const LEAST_SHARE = 0.97;
+const MIN_SHARE = 0.97;
 const PRINTED = 40;
 type Family = 4 | 6;
 /** The states are those of both in any case. */
@@ -67,8 +67,8 @@ describe("DB-IP's states", () => {
     for (const family of FAMILIES) expect(total(states, family)).toBeGreaterThan(3_000_000);
   });
 
-  test.each([...FAMILIES])(`have a code in ${LEAST_SHARE * 100} % of IPv%d ranges`, (family) => {
-    expect(total(states.filter(hasCode), family) / total(states, family)).toBeGreaterThan(LEAST_SHARE);
+  test.each([...FAMILIES])(`have a code in ${MIN_SHARE * 100} % of IPv%d ranges`, (family) => {
+    expect(total(states.filter(hasCode), family) / total(states, family)).toBeGreaterThan(MIN_SHARE);
   });
 
   test("have codes of ISO 3166-2, of their own country", () => {

@@ -21,7 +21,7 @@ const BLOCK = 64;
 /** Points of a distribution's curve. */
 const QUANTILES = 200;
 /** Lookups in a round beside neighbours. */
-const MOST_PRESSED = 1 << 19;
+const MAX_PRESSED = 1 << 19;
 const READER = join(PEERS, "reader.mjs");
 
 /** An earlier checkout has none. */
@@ -115,7 +115,7 @@ function emailFile(segmentPath: string, count: number): string {
 /** CPU time of a lookup: wall time would count the turns of the neighbour on the same core. */
 async function besideNeighbours(run: Run, what: string, readers: readonly Reader[], plot: string) {
   const contestants = readers.map(({ who, way, count, program }) => {
-    const some = Math.min(count, MOST_PRESSED);
+    const some = Math.min(count, MAX_PRESSED);
     const measure = async () => {
       await program.lookUp(way, some >> 2, BLOCK);
       const before = mainThreadNs(program.pid);

@@ -29,6 +29,7 @@ export const MENU: readonly Section[] = [
       ["Batches", "/batches", "docs/batches.md"],
       ["Reference", "/reference", "openapi.json"],
       ["Errors", "/errors", "docs/errors.md"],
+      ["Stability", "/stability", "docs/stability.md"],
       ["Sandbox", "/sandbox", "docs/sandbox.md"],
       ["Evidence", "/evidence", "docs/evidence.md"],
       ["Email checks", "/email", "docs/email.md"],

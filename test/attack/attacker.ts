@@ -6,7 +6,7 @@ import type { AttackedServer } from "./attacked-server.ts";
 import { ADMIN_TARGETS, type HostileRequest, hostileRequests, isDocumented } from "./hostile-requests.ts";
 
 const CONNECTIONS = 16;
-const MOST_FAULTS = 10;
+const MAX_FAULTS = 10;
 /** What only a key may see. */
 const DATA = [smallCity(1), `"${smallFlag(1)}":`, '"providers":'];
 /** Without a key: documents, and whether it is alive. */
@@ -76,7 +76,7 @@ export class Attacker {
     let left = most;
     const converse = async () => {
       const connection = new Connection(this.server[this.listener]);
-      while (left-- > 0 && this.faults.length < MOST_FAULTS && signal?.aborted !== true) {
+      while (left-- > 0 && this.faults.length < MAX_FAULTS && signal?.aborted !== true) {
         await this.sendOne(connection, requests.next().value);
         if (pauseMs > 0) await Bun.sleep(pauseMs);
       }

@@ -110,9 +110,11 @@ describe("the packages", () => {
     expect(executables).toEqual(["usr/bin/inkling", "usr/lib/inkling/inkling"]);
   });
 
-  test("manual page and completions name the commands as they are called", () => {
+  test("manual pages and completions name the commands as they are called", () => {
     const manual = unzipped("usr/share/man/man1/inkling.1.gz");
     expect(manual).toContain("inkling keys create \\-\\-name checkout");
+    const ofCommand = unzipped("usr/share/man/man1/inkling-keys-create.1.gz");
+    expect(ofCommand).toContain(".TP\n.B \\-n, \\-\\-name <text>\nwhat the key is for");
     const completions = [
       "usr/share/bash-completion/completions/inkling",
       "usr/share/fish/vendor_completions.d/inkling.fish",

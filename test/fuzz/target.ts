@@ -20,7 +20,7 @@ export interface Target {
 export type Random = (below: number) => number;
 
 /** Inputs grow to this, whatever is put in. */
-const MOST_BYTES = 1 << 20;
+const MAX_BYTES = 1 << 20;
 /** Bytes at the edges of what a number can be. */
 const EDGES = [0x00, 0x01, 0x7f, 0x80, 0xfe, 0xff, 0x0a, 0x0d, 0x20, 0x22, 0x2c];
 const NUMBERS = ["0", "-1", "00", "255", "65536", "4294967296", "18446744073709551616", "1e9", "0x10", "NaN"];
@@ -45,7 +45,7 @@ function damaged(
   const end = Math.min(bytes.length, at + 1 + random(most + 1));
   const put = (piece: Uint8Array, until = at) => {
     const left = bytes.length - (until - at);
-    if (left + piece.length > MOST_BYTES) return bytes;
+    if (left + piece.length > MAX_BYTES) return bytes;
     return Buffer.concat([bytes.subarray(0, at), piece, bytes.subarray(until)]);
   };
   const text = (all: readonly string[]) => Buffer.from(all[random(all.length)]!, "latin1");

@@ -212,9 +212,9 @@ function suite(program: string): void {
   }
 
   /** Looks of a quarter of a second and more: then what is missing is reported, not waited for. */
-  const MOST_LOOKS = 600;
+  const MAX_LOOKS = 600;
   async function eventually(isSo: () => Promise<boolean>): Promise<void> {
-    for (let looks = 0; looks < MOST_LOOKS && !(await isSo()); looks++) await Bun.sleep(250);
+    for (let looks = 0; looks < MAX_LOOKS && !(await isSo()); looks++) await Bun.sleep(250);
   }
 
   const missing = new Set(ALL_QUERIES);

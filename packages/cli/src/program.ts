@@ -12,11 +12,12 @@ const HELP_AFTER = `
 Examples:
   inkling up                                      everything in one command
   inkling 185.220.101.1 someone@mailinator.com    lookups, no server needed
+  inkling 185.220.101.0/24                        also a network, AS60729, mailinator.com
   inkling keys create --name checkout
   inkling doctor                                  checks of this installation, with fixes
 
-Exit codes: 0 done, 1 failed, 2 wrong command line or setting, 3 done, but a feed was refused or
-not reached, 130 stopped by Ctrl-C.
+Exit codes: 0 done, 1 failed, 2 wrong command line or setting, 3 done, but a feed was refused, not
+reached or is missing, or the release waits for you, 130 stopped by Ctrl-C.
 Settings: flags, then INKLING_* variables, then inkling.toml; see \`npx @inkling/cli config\`.${IN_A_CLONE}`;
 
 type Add = (program: Command, context: Context) => unknown;
@@ -75,14 +76,17 @@ interface Written {
   err: string;
 }
 
-/** What a value is. Loaded where there may be one: with all that reads addresses. */
-const kindOf = async (value: string) => (await import("@inkling/bulk/values")).kindOf(value);
+/** Loaded when a word may be a value: it comes with all that reads addresses. */
+const isSubject = async (word: string) => {
+  if (!/[.:/@]|^as\d+$/i.test(word) || word.startsWith("-")) return false;
+  return (await import("./runtime/subjects.ts")).subjectOf(word) !== undefined;
+};
 
-/** `inkling 8.8.8.8` is `inkling lookup 8.8.8.8`: of what is no command only addresses, email addresses and `-`. */
+/** `inkling 8.8.8.8` is `inkling lookup 8.8.8.8`. */
 async function withCommand(line: readonly string[], context: Context): Promise<readonly string[]> {
   const [first = ""] = line;
   const word = isOption(first) ? await wordAfterOptions(line, context) : first;
-  return word === "-" || (mayBeValue(word) && (await kindOf(word))) ? ["lookup", ...line] : line;
+  return word === "-" || (await isSubject(word)) ? ["lookup", ...line] : line;
 }
 
 const isOption = (word: string) => word.length > 1 && word.startsWith("-");
@@ -95,20 +99,11 @@ async function wordAfterOptions(line: readonly string[], context: Context): Prom
   return unknown.length === 0 ? (operands[0] ?? "") : "";
 }
 
-const mayBeValue = (word: string) => /[.:/@]/.test(word) && !word.startsWith("-");
-
-/** What was to be looked up and cannot be: a domain, part of an address, a network. */
+/** The first word looks like a value, and is none. */
 async function checkFirst([first = ""]: readonly string[], help: string): Promise<void> {
-  if (!mayBeValue(first) || (await kindOf(first))) return;
-  const address = first.replace(/\/\d+$/, "");
-  const hint =
-    address !== first && (await kindOf(address)) === "ip"
-      ? `for a network an address of it: ${address}`
-      : /^[^\s/:@]+\.\p{L}[^\s/:@.]+$/u.test(first)
-        ? `for a domain any address of it: someone@${first}`
-        : help;
+  if (!/[.:/@]/.test(first) || first.startsWith("-") || (await isSubject(first))) return;
   const shown = JSON.stringify(first.slice(0, 60));
-  throw new CliError(`${shown} is neither an address, an email address nor a command`, hint, EXIT.usage);
+  throw new CliError(`${shown} is no command, and nothing that can be looked up`, help, EXIT.usage);
 }
 
 /** Runs one command line. @returns the exit code; never throws for a fault of the user */

@@ -176,7 +176,8 @@ class GroupRequest<T> {
         });
       } catch (error) {
         if (results.length > before) failures = 0;
-        if (!(error instanceof InklingError) || !error.isPassing || ++failures > limits.retries) throw error;
+        if (!(error instanceof InklingError) || !error.isRetryable || ++failures > limits.retries)
+          throw error;
         const pause = pauseMs(failures, error.retryAfterSeconds, transport.effects.random());
         if (pause > limits.timeoutMs) throw error; // a quota that is used up until midnight
         await transport.effects.sleep(pause, signal);

@@ -254,7 +254,7 @@ describe("failures", () => {
       const { server, client } = await pair([step]);
       const error = await failure(client.email("jane@secret.example"));
       assert.deepEqual(
-        [error.code, error.answerStatus, server.requests.length, error.isUnavailable],
+        [error.code, error.httpStatus, server.requests.length, error.isUnavailable],
         [code, status, tries, isUnavailable],
       );
       assert.match(error.message, new RegExp(`\\(${code}\\)$`));
@@ -534,7 +534,7 @@ describe("the data behind an answer", () => {
       require: ["is_proxy", "is_tor_exit"],
     });
     const error = await failure(client.reputation("203.0.113.9"));
-    assert.deepEqual([error.code, error.answerStatus, error.requestId], ["DATA_INCOMPLETE", 200, "req1"]);
+    assert.deepEqual([error.code, error.httpStatus, error.requestId], ["DATA_INCOMPLETE", 200, "req1"]);
     assert.match(error.message, /data is incomplete for is_proxy, is_tor_exit \(/);
     assert.match(error.hint, /inkling data status/);
     assert.equal(error.isUnavailable, true);

@@ -14,7 +14,7 @@ export type ErrorCode = ServerCode | ClientCode | (string & {});
 const HINTS: Readonly<Record<string, string>> = { ...SERVER_HINTS, ...CLIENT_HINTS };
 
 /** Worth a retry; others fail again. */
-const PASSING_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
+const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
 const UNREACHED_CODES: ReadonlySet<string> = new Set<ClientCode>(["CONNECTION_FAILED", "TIMED_OUT"]);
 /** No answer, although the request and the options are right. */
 const UNAVAILABLE_CODES: ReadonlySet<string> = new Set<ErrorCode>([
@@ -43,7 +43,7 @@ export class InklingError extends Error {
    * Of the HTTP response, if there was one. Not `status`: Express and Fastify respond to their visitors with an error's
    * `status`, and a refused key is not the visitor's fault.
    */
-  readonly answerStatus: number | undefined;
+  readonly httpStatus: number | undefined;
   /** As in the server's log. */
   readonly requestId: string | undefined;
   /** From the server's Retry-After. */
@@ -54,25 +54,25 @@ export class InklingError extends Error {
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(`${message} (${code})`, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = code;
-    this.answerStatus = details.status;
+    this.httpStatus = details.status;
     this.requestId = details.requestId;
     this.retryAfterSeconds = details.retryAfterSeconds;
     this.hint = details.hint ?? HINTS[code] ?? "look this code up in the server's docs/errors.md";
   }
 
   /** May the same request succeed a little later? */
-  get isPassing(): boolean {
-    return isUnreached(this) || PASSING_STATUSES.has(this.answerStatus ?? 0);
+  get isRetryable(): boolean {
+    return isUnreached(this) || RETRYABLE_STATUSES.has(this.httpStatus ?? 0);
   }
 
   /** Did the server refuse the lookup because the key's rate or quota is used up? `onThrottled` applies. */
   get isThrottled(): boolean {
-    return this.answerStatus === 429;
+    return this.httpStatus === 429;
   }
 
   /** Can there be no answer, although the request is right? `onUnavailable` applies to these. */
   get isUnavailable(): boolean {
-    return UNAVAILABLE_CODES.has(this.code) || this.isPassing;
+    return UNAVAILABLE_CODES.has(this.code) || this.isRetryable;
   }
 }
 

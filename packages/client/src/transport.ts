@@ -152,7 +152,7 @@ export class Transport {
       try {
         return await withTimeLimit(limitMs, signal, async (ours) => read(await this.once(request, ours)));
       } catch (error) {
-        if (!(error instanceof InklingError) || !error.isPassing || ++failures > retries) throw error;
+        if (!(error instanceof InklingError) || !error.isRetryable || ++failures > retries) throw error;
         if (isProbe && isUnreached(error)) throw error;
         const pause = pauseMs(failures, error.retryAfterSeconds, random());
         if (pause >= leftMs()) throw error; // too late for another try

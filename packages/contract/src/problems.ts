@@ -148,7 +148,8 @@ export const PROBLEMS = {
   PATH_NOT_FOUND: {
     status: 404,
     title: "No such path",
-    detail: "There is nothing at this path. A slash inside a value is written %2F.",
+    detail:
+      "Lookups are under /v1/ip-intel/… and /v1/user-intel/…; see /docs. A slash inside a value is written %2F.",
     hint: "set `url` to the server's address, without a path of the API",
   },
   DECISION_NOT_FOUND: {

@@ -1,6 +1,6 @@
 // releases.ts: the release that answers, and its replacement while lookups go on.
 //
-// in   what the thread of keeper.ts prepared
+// in   what the thread of release-watcher.ts prepared
 // out  `current`: one release, which a call reads once
 // err  InklingError DATA_NOT_LOADED with the reason and a hint when there is none at the start; later `onError`
 // note neither thread nor timer keeps a process alive once there is a release
@@ -10,8 +10,8 @@ import { InklingError } from "@inkling/client";
 import type { LoadedRelease } from "@inkling/engine";
 import { explained, loadRelease, MAPS_FILES, mapSegment } from "@inkling/release-store";
 import type { ChannelRuleset } from "@inkling/release-store/channel";
-import type { KeeperMessage, Prepared, Refused, Taken } from "./keeper.ts";
 import type { SourceOptions } from "./read-options.ts";
+import type { Prepared, Refused, Taken, WatcherMessage } from "./release-watcher.ts";
 
 export interface ReleaseEvents {
   readonly onRelease: (release: LoadedRelease) => void;
@@ -38,7 +38,7 @@ export class Releases {
     this.events = events;
     this.thread = new Worker(THREAD, { workerData: options });
     this.ended = new Promise((resolve) => this.thread.once("exit", () => resolve()));
-    this.thread.on("message", (message: KeeperMessage) => {
+    this.thread.on("message", (message: WatcherMessage) => {
       if (this.isClosing) return;
       switch (message.type) {
         case "release":

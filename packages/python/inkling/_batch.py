@@ -178,7 +178,7 @@ def require_data(required: Sequence[str], data: DataState, response: Optional[HT
         what % lacking
         if lacking
         else "It is not known whether the server has all data",
-        answer_status=None if response is None else response.status,
+        http_status=None if response is None else response.status,
         request_id=None if response is None else response.headers.get("X-Request-Id"),
         hint=None
         if lacking

@@ -10,7 +10,7 @@ from typing import Any, Callable, Mapping, Optional, TypeVar, Union
 from ._generated import HINTS, MEMBERS
 
 # Worth a retry; others fail again.
-_PASSING_STATUSES = frozenset((429, 500, 502, 503, 504))
+_RETRYABLE_STATUSES = frozenset((429, 500, 502, 503, 504))
 _UNREACHED_CODES = frozenset(("CONNECTION_FAILED", "TIMED_OUT"))
 # No answer, although the request and the options are right. A form should keep working with a key that has expired,
 # and nothing is known about the addresses of health probes and of colleagues in a VPN.
@@ -25,7 +25,7 @@ class InklingError(Exception):
         code: str,
         message: str,
         *,
-        answer_status: Optional[int] = None,
+        http_status: Optional[int] = None,
         request_id: Optional[str] = None,
         retry_after: Optional[float] = None,
         hint: Optional[str] = None,
@@ -33,7 +33,7 @@ class InklingError(Exception):
         super().__init__(code, message)  # both, so that it can be pickled
         self.code = code
         # Of the HTTP response, if there was one.
-        self.answer_status = answer_status
+        self.http_status = http_status
         # As in the server's log.
         self.request_id = request_id
         # Seconds, from the server's Retry-After.
@@ -52,12 +52,12 @@ class InklingError(Exception):
     @property
     def is_passing(self) -> bool:
         """May the same request succeed a little later?"""
-        return self.is_unreached or self.answer_status in _PASSING_STATUSES
+        return self.is_unreached or self.http_status in _RETRYABLE_STATUSES
 
     @property
     def is_throttled(self) -> bool:
         """Did the server refuse the lookup because the key's rate or quota is used up? `on_throttled` applies."""
-        return self.answer_status == 429
+        return self.http_status == 429
 
     @property
     def is_unavailable(self) -> bool:
@@ -83,7 +83,7 @@ def problem_error(
     return InklingError(
         problem["code"],
         "%s: %s" % (problem["title"], detail) if isinstance(detail, str) else problem["title"],
-        answer_status=problem["status"],
+        http_status=problem["status"],
         request_id=own_id if isinstance(own_id, str) else request_id,
         retry_after=retry_after,
     )

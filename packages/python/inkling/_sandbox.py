@@ -156,7 +156,7 @@ PROBLEMS: Dict[str, Tuple[int, str, str]] = {
     "CALLER_UNKNOWN": (403, "The caller's address is not known", "This key only works from the networks that it is bound to, and the trusted proxy that sent this request does not name the caller. Have the proxy send `X-Forwarded-For`, or remove it from INKLING_TRUSTED_PROXIES."),
     "SIGNATURE_INVALID": (401, "The signature does not match", "No secret of this server signed this body. `webhook-id`, `webhook-timestamp` and `webhook-signature` follow Standard Webhooks; compare INKLING_SUPABASE_HOOK_SECRET with the secret that Supabase shows."),
     "VISITOR_DENIED": (403, "Visitor denied", "The visitor's address has a flag that `deny` names: `Inkling-Flags` has its flags."),
-    "PATH_NOT_FOUND": (404, "No such path", "There is nothing at this path. A slash inside a value is written %2F."),
+    "PATH_NOT_FOUND": (404, "No such path", "Lookups are under /v1/ip-intel/… and /v1/user-intel/…; see /docs. A slash inside a value is written %2F."),
     "DECISION_NOT_FOUND": (404, "No such decision", "No decision with this id is stored. Decisions are deleted after some time."),
     "IP_ADDRESS_NOT_FOUND": (404, "Unknown location", "This is a public address, but the data has no location for it."),
     "METHOD_NOT_ALLOWED": (405, "Method not allowed", "This path does not have this method: `Allow` names those that it has."),

@@ -315,7 +315,7 @@ def unreadable(response: http.client.HTTPResponse, message: str, hint: Optional[
     return InklingError(
         "ANSWER_UNREADABLE",
         "%s: %s" % (message, found.group() if found else "no content type"),
-        answer_status=response.status,
+        http_status=response.status,
         request_id=response.headers.get("X-Request-Id"),
         retry_after=retry_after(response.headers.get("Retry-After")),
         hint=hint,

@@ -108,7 +108,7 @@ class FakeInkling(Inkling[Any]):
 
 def _error(code: str) -> InklingError:
     status, title, detail = PROBLEMS.get(code, (None, "The fake server is set to fail", ""))
-    return InklingError(code, "%s: %s" % (title, detail) if detail else title, answer_status=status)
+    return InklingError(code, "%s: %s" % (title, detail) if detail else title, http_status=status)
 
 
 def _normal(value: str) -> str:

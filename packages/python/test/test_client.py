@@ -151,7 +151,7 @@ class Retries(Case):
     def test_others_are_not_repeated(self):
         server, client = self.serve(answer(401, problem("KEY_INVALID", 401)))
         error = self.fails("KEY_INVALID", client.reputation, "81.2.69.1")
-        self.assertEqual((error.answer_status, error.request_id, len(server.seen)), (401, "abc", 1))
+        self.assertEqual((error.http_status, error.request_id, len(server.seen)), (401, "abc", 1))
         self.assertNotIn(KEY, str(error) + repr(error) + repr(client.__dict__))
 
     def test_no_more_than_asked_for(self):
@@ -535,7 +535,7 @@ class Options(Case):
         self.assertNotIn("Authorization", server.seen[0][2])
 
     def test_errors(self):
-        error = InklingError("RATE_LIMITED", "x", answer_status=429, retry_after=2.0)
+        error = InklingError("RATE_LIMITED", "x", http_status=429, retry_after=2.0)
         copy = pickle.loads(pickle.dumps(error))
         self.assertEqual((str(copy), copy.__dict__), ("x (RATE_LIMITED)", error.__dict__))
         for code in SERVER_CODES + CLIENT_CODES:

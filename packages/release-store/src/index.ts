@@ -17,7 +17,7 @@ export * from "./live/aborted.ts";
 export * from "./live/backoff.ts";
 export * from "./live/live.ts";
 export * from "./live/loaded.ts";
-export * from "./live/repeated-check.ts";
+export * from "./live/poller.ts";
 export * from "./live/snapshot-file.ts";
 export * from "./live/store-source.ts";
 export * from "./live/within.ts";

@@ -11,7 +11,7 @@ export class DataFolderLocked extends Error {
 }
 
 /** Each means that another process has unlocked in the meantime. */
-const MOST_TRIES = 100;
+const MAX_TRIES = 100;
 
 /**
  * Locks the folder for one build. A lock whose process is gone is taken over.
@@ -30,7 +30,7 @@ function lockFile(path: string): () => void {
       try {
         if (tryLink(own, path) || takeOver(own, path)) break;
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== "ENOENT" || tries === MOST_TRIES) throw error;
+        if ((error as NodeJS.ErrnoException).code !== "ENOENT" || tries === MAX_TRIES) throw error;
       }
     }
   } finally {

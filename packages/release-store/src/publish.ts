@@ -96,7 +96,7 @@ function isInUse(dataDir: string, name: string): boolean {
     return true;
   } catch (error) {
     if (!(error instanceof ReleaseError)) throw error;
-    return error.isPassing;
+    return error.isRetryable;
   }
 }
 
@@ -153,7 +153,7 @@ function removeOldReleases(
       } catch (error) {
         // It cannot be rolled back to, so it counts for nothing; without a manifest it keeps no segment alive either.
         if (!(error instanceof ReleaseError)) throw error;
-        if (error.isPassing) return undefined;
+        if (error.isRetryable) return undefined;
       }
     }
   }

@@ -21,7 +21,7 @@ export class ReleaseError extends Error {
   /** What to do about it, where something is known to help. */
   readonly hint: string | undefined;
   /** It could not be read, which says nothing about it: another try may end differently. */
-  readonly isPassing: boolean;
+  readonly isRetryable: boolean;
   /** The disk could not read a part of it: a process that maps that part dies of it. */
   readonly isUnreadable: boolean;
   /** Segment files that were read, and are not what their names say. */
@@ -29,19 +29,19 @@ export class ReleaseError extends Error {
   constructor(message: string, hint?: string, options?: ErrorOptions & Partial<Faults>) {
     super(message, options);
     this.hint = hint;
-    this.isPassing = options?.isPassing ?? isPassing(options?.cause);
+    this.isRetryable = options?.isRetryable ?? isRetryable(options?.cause);
     this.isUnreadable = options?.isUnreadable ?? isUnreadable(options?.cause);
     this.damaged = options?.damaged ?? [];
   }
 }
 
-type Faults = Pick<ReleaseError, "isPassing" | "isUnreadable" | "damaged">;
+type Faults = Pick<ReleaseError, "isRetryable" | "isUnreadable" | "damaged">;
 
 const LASTING_CODES: readonly unknown[] = ["ENOENT", "ENOTDIR", "EISDIR", "ELOOP"];
 
 /** A fault of the machine (EIO, EMFILE, no memory, no permission), not of what was read. */
-export function isPassing(error: unknown): boolean {
-  if (error instanceof ReleaseError) return error.isPassing;
+export function isRetryable(error: unknown): boolean {
+  if (error instanceof ReleaseError) return error.isRetryable;
   if (error instanceof RangeError && /memory/i.test(error.message)) return true;
   return (
     error instanceof Error && "errno" in error && !LASTING_CODES.includes((error as { code?: unknown }).code)

@@ -260,7 +260,7 @@ describe("segments", () => {
       problem: "p",
       ...more,
     });
-    const unread = verdict("geo", { isPassing: true });
+    const unread = verdict("geo", { isRetryable: true });
     const gone = verdict("reputation", { isGone: true });
     const damaged = verdict("email", {});
     expect(hintFor([unread])).toContain("who may read these files");

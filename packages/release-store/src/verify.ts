@@ -21,7 +21,7 @@ import { messageOf } from "./error-message.ts";
 import { fileStamp, NO_FILE } from "./file-stamp.ts";
 import { DATA_FOLDER } from "./layout.ts";
 import { mapFile, readStart } from "./open.ts";
-import { findCurrent, isPassing, isUnreadable, openManifest, ReleaseError } from "./releases.ts";
+import { findCurrent, isRetryable, isUnreadable, openManifest, ReleaseError } from "./releases.ts";
 import { hashFile } from "./sha256.ts";
 import { markVerified, removeMark, type Stamps } from "./verified.ts";
 
@@ -39,7 +39,7 @@ interface SegmentVerdict {
   /** There is no such file. */
   readonly isGone?: true;
   /** It could not be read: another try may end differently. */
-  readonly isPassing?: true;
+  readonly isRetryable?: true;
   /** The disk could not read it. */
   readonly isUnreadable?: true;
 }
@@ -64,7 +64,7 @@ const OTHER_VERSION_HINT = `another version of Inkling made it: ${NEW_RELEASE}`;
 /**
  * @param known stamps of files that were verified already: they are not read again
  * @throws ReleaseError when the manifest cannot be read, or a segment is corrupt, missing, or of another version;
- * `isPassing` when something could not be read
+ * `isRetryable` when something could not be read
  */
 export function verifyRelease(dataDir: string, name: string, known: Stamps = {}): Verification {
   const manifest = openManifest(dataDir, name);
@@ -85,7 +85,7 @@ export function verifyRelease(dataDir: string, name: string, known: Stamps = {})
   }).filter(isBroken);
   if (broken.length > 0) {
     throw new ReleaseError(describeBroken(name, broken), hintFor(broken), {
-      isPassing: broken.every((verdict) => verdict.isPassing),
+      isRetryable: broken.every((verdict) => verdict.isRetryable),
       isUnreadable: broken.some((verdict) => verdict.isUnreadable),
       damaged: broken.filter(isDamaged).map(({ file }) => file),
     });
@@ -109,7 +109,7 @@ function eachSegment(
     if (report === undefined) return [];
     const file = DATA_FOLDER.segmentFile(report.sha256);
     const problem = judge(kind, report, join(dataDir, file));
-    const isOfFile = !problem.isMisnamed && (!problem.isPassing || problem.isUnreadable);
+    const isOfFile = !problem.isMisnamed && (!problem.isRetryable || problem.isUnreadable);
     if (problem.problem !== undefined && isOfFile) removeMark(dataDir, report.sha256);
     return [{ kind, file, bytes: report.bytes, ...problem }];
   });
@@ -137,7 +137,7 @@ const misnamed = (problem: string): Problem => ({ problem, isIntact: true, isMis
 function faultOf(error: unknown): Problem {
   return {
     problem: messageOf(error),
-    ...(isPassing(error) && { isPassing: true }),
+    ...(isRetryable(error) && { isRetryable: true }),
     ...(isUnreadable(error) && { isUnreadable: true }),
   };
 }
@@ -148,7 +148,7 @@ function findProblem(path: string, kind: SegmentKind, report: SegmentReport): Pr
     if (stamp === NO_FILE) return { problem: "is not there", isGone: true };
     if (typeof Bun !== "undefined") Bun.gc(true); // what is left of the segment before
     const { sha256, bytes } = hashFile(path);
-    if (fileStamp(path) !== stamp) return { problem: "changed while it was read", isPassing: true };
+    if (fileStamp(path) !== stamp) return { problem: "changed while it was read", isRetryable: true };
     const isIntact = sha256 === report.sha256;
     if (bytes !== report.bytes) {
       const problem = `has ${bytes} bytes, want ${report.bytes}`;
@@ -176,7 +176,7 @@ export const isOfOtherVersion = (broken: readonly SegmentVerdict[]) =>
 export function describeBroken(name: string, broken: readonly SegmentVerdict[]): string {
   const problems = broken.map(({ kind, problem }) => `${kind}: ${problem}`).join("; ");
   if (isOfOtherVersion(broken)) return `release ${name} was made by another version of Inkling: ${problems}`;
-  if (broken.every(({ isPassing }) => isPassing)) return `release ${name} cannot be read: ${problems}`;
+  if (broken.every(({ isRetryable }) => isRetryable)) return `release ${name} cannot be read: ${problems}`;
   if (broken.some(({ isMisnamed }) => isMisnamed))
     return `release ${name} names segments that are not what its manifest says: ${problems}`;
   const gone = broken.find(({ isGone }) => isGone);
@@ -188,7 +188,7 @@ export function describeBroken(name: string, broken: readonly SegmentVerdict[]):
 /** What to do about segments that have a problem: only those that were read, and are damaged, are to be deleted. */
 export function hintFor(broken: readonly SegmentVerdict[]): string {
   if (isOfOtherVersion(broken)) return OTHER_VERSION_HINT;
-  if (broken.every(({ isPassing }) => isPassing))
+  if (broken.every(({ isRetryable }) => isRetryable))
     return "check the disk and the memory of this machine, and who may read these files, then try again";
   const damaged = broken.filter(isDamaged).map(({ file }) => file);
   return damaged.length === 0
@@ -197,7 +197,7 @@ export function hintFor(broken: readonly SegmentVerdict[]): string {
 }
 
 /** It was read, and is not what its name says. */
-const isDamaged = ({ isIntact, isGone, isPassing }: SegmentVerdict) => !isIntact && !isGone && !isPassing;
+const isDamaged = ({ isIntact, isGone, isRetryable }: SegmentVerdict) => !isIntact && !isGone && !isRetryable;
 
 /**
  * Deletes the segments of the current release with a wrong hash, which a build would reuse. Those of another version of

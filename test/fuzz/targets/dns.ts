@@ -5,7 +5,7 @@ import { a, cname, encodeAnswer, mx, soa } from "../../dns-server.ts";
 import type { Target } from "../target.ts";
 
 const [ID, HOST] = [0x1234, "mail.example.com"];
-const MOST_RECORDS = 256;
+const MAX_RECORDS = 256;
 
 export default function dns(): Target {
   const answer = (reply: Parameters<typeof encodeAnswer>[2]) =>
@@ -24,7 +24,7 @@ export default function dns(): Target {
     check: (input) => {
       const reply = readReply(input, ID, HOST, "mx");
       if (reply === undefined) return "none of ours";
-      if (reply.kind === "records" && reply.mx.length > MOST_RECORDS) throw new Error("too many records");
+      if (reply.kind === "records" && reply.mx.length > MAX_RECORDS) throw new Error("too many records");
       const name = input.subarray(12, 12 + HOST.length + 2);
       const isOurs = Buffer.from(name).toString("latin1").toLowerCase() === `\x04mail\x07example\x03com\0`;
       if (reply.kind === "nxdomain" && !isOurs) throw new Error("NXDOMAIN for another name");

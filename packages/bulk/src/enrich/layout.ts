@@ -128,7 +128,7 @@ export function titleOf(layout: Layout): string {
   return parts.join(", ");
 }
 
-const MOST_COLUMNS = 9_999;
+const MAX_COLUMNS = 9_999;
 
 /** Rows in which columns are detected. */
 const HEAD_ROWS = 100;
@@ -228,9 +228,9 @@ function columnsOf(format: TableFormat, head: string, options: LayoutOptions): T
   const delimiter = format === "tsv" ? "\t" : delimiterIn(head);
   const rows = splitRows(head, delimiter, HEAD_ROWS).map((row) => splitRow(row, delimiter));
   const first = rows[0]!;
-  if (first.length > MOST_COLUMNS)
+  if (first.length > MAX_COLUMNS)
     throw usage(
-      `the first row has ${first.length} columns, at most ${MOST_COLUMNS} are read`,
+      `the first row has ${first.length} columns, at most ${MAX_COLUMNS} are read`,
       "is this a table?",
     );
   const hasHeader = !first.some((cell) => isIp(cell) || isEmail(cell)) && first.length > 0;

@@ -167,6 +167,8 @@ describe("forms", () => {
         network: "81.2.69.0/24",
         first: "00000000000000000000ffff51024500",
         last: "00000000000000000000ffff510245ff",
+        first_ipv4: 1359103232n,
+        last_ipv4: 1359103487n,
         ...NO_FLAGS,
         is_proxy: true,
       },
@@ -218,7 +220,7 @@ describe("forms", () => {
         network_shared: true,
         network_services: "relay",
       });
-      const [, , , asn] = parquetMetadata(file).row_groups[0]!.columns;
+      const [, , , , , asn] = parquetMetadata(file).row_groups[0]!.columns;
       expect(asn!.meta_data!.statistics).toMatchObject({ min_value: 20712n, max_value: 4100000001n });
     });
 

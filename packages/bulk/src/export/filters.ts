@@ -132,13 +132,13 @@ function* flagSetLines(
 const IPSET_HELP =
   "# ipset restore -exist < FILE; then: iptables -A INPUT -m set --match-set inkling_is_abuser_v4 src -j DROP\n";
 /** A set keeps the size that it was made with: sets of two exports can only be swapped when it is the same. */
-const LEAST_MAXELEM = 2 ** 20;
+const MIN_MAXELEM = 2 ** 20;
 
 /** A set is filled beside the one in use and then swapped with it, so that it is never incomplete. */
 function* ipsetLines({ name, family, members }: FlagSet): Generator<string> {
   const used = `inkling_${name}`;
   const next = `${used}_new`;
-  const most = Math.max(LEAST_MAXELEM, 2 ** Math.ceil(Math.log2(members.length + 1)));
+  const most = Math.max(MIN_MAXELEM, 2 ** Math.ceil(Math.log2(members.length + 1)));
   const type = `hash:net family ${family === 4 ? "inet" : "inet6"} maxelem ${most}`;
   yield `create ${used} ${type}\ncreate ${next} ${type}\nflush ${next}\n`;
   for (const member of members) yield `add ${next} ${member}\n`;

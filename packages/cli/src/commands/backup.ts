@@ -95,9 +95,10 @@ Examples:
       const isThere = target.some((file) => file.isThere);
       // An audit trail alone, as `data update` leaves it, needs no --force, but is kept.
       if ((isThere || filled.some((table) => table !== TRAIL)) && flags.force !== true) {
+        const before = freeName(join(settings.dataDir, `${basename(path)}.before`));
         throw new CliError(
-          `there is something in ${store.label} or ${settings.dataDir} already`,
-          "`--force` replaces it, and keeps it as a backup in the data folder",
+          `the target is not empty: ${filled.length > 0 ? store.label : settings.dataDir}`,
+          `use \`--force\` to replace it; the old data is kept as ${before}`,
         );
       }
       if (!isThere && filled.length === 0) return undefined;

@@ -1,7 +1,7 @@
 // build.ts: `inkling build`: the builder of a group: builds as feeds change, without serving, and publishes to a channel.
 
 import { settingsReadBy } from "@inkling/contract";
-import { currentName, messageOf, ReleaseError, RepeatedCheck } from "@inkling/release-store";
+import { currentName, messageOf, Poller, ReleaseError } from "@inkling/release-store";
 import { ChannelError, PublishStopped } from "@inkling/release-store/channel";
 import type { HostEntry } from "@inkling/server";
 import { type Command, Option } from "commander";
@@ -95,7 +95,7 @@ async function keepBuilding(
     }
   };
   // Publishing checks by itself: builds that fail for days must not let the channel expire.
-  const publishing = new RepeatedCheck({ check: publish, waitMs: () => PUBLISH_MS });
+  const publishing = new Poller({ check: publish, waitMs: () => PUBLISH_MS });
   await Promise.all([
     keepFresh(live, log, stopper.signal, { firstMs: 0 }),
     publishing.runUntil(stopper.signal),

@@ -1,26 +1,46 @@
 // completion.ts: `inkling completion bash | zsh | fish`: a script with which a shell completes the tree of commands.
 //
-// out  subcommands, flags, and the values of flags that have a fixed set; files everywhere else
+// out  subcommands, flags, the values of flags that have a fixed set, and the ids of feeds, keys and overrides, for which the
+//      script calls the command again; files everywhere else
 
-import { Argument, type Command } from "commander";
-import type { Context } from "../runtime/command.ts";
+import { Argument, type Command, Option } from "commander";
+import { addAction, type Context } from "../runtime/command.ts";
+import { IDS, type IdSource } from "../runtime/ids.ts";
 
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 type Shell = (typeof SHELLS)[number];
 
-export function addCompletion(program: Command, { terminal }: Context): void {
-  program
+/** Commands whose argument is an id. */
+const ID_ARGUMENTS: Readonly<Record<string, IdSource>> = {
+  " feeds check": "feeds",
+  " feeds disable": "feeds",
+  " feeds enable": "feeds",
+  " feeds remove": "feeds",
+  " keys revoke": "keys",
+  " keys rotate": "keys",
+  " keys trace": "keys",
+  " keys update": "keys",
+  " override remove": "overrides",
+};
+
+export function addCompletion(program: Command, context: Context): void {
+  const { terminal } = context;
+  const command = program
     .command("completion")
     .description("print a script with which your shell completes commands and flags")
     .addArgument(new Argument("<shell>").choices([...SHELLS]))
+    .addOption(new Option("--ids <of>", "print these ids, one a line").choices(Object.keys(IDS)).hideHelp())
     .addHelpText(
       "after",
       `
 Examples:
   eval "$(inkling completion bash)"                                     in ~/.bashrc; likewise zsh in ~/.zshrc
   inkling completion fish > ~/.config/fish/completions/inkling.fish`,
-    )
-    .action((shell: Shell) => terminal.out(completion(program, shell).trimEnd()));
+    );
+  addAction(command, context, ["dataDir"], async ({ settings, flags }, shell: string) => {
+    if (flags.ids === undefined) return terminal.out(completion(program, shell as Shell).trimEnd());
+    for (const id of await IDS[flags.ids as IdSource](settings)) terminal.out(id);
+  });
 }
 
 /** What may follow a command. */
@@ -30,6 +50,7 @@ interface Node {
   readonly words: readonly (readonly [word: string, what: string])[];
   /** Flag -> its values. */
   readonly choices: readonly (readonly [flag: string, values: readonly string[]])[];
+  readonly ids: IdSource | undefined;
 }
 
 function nodes(command: Command, path = ""): Node[] {
@@ -43,7 +64,7 @@ function nodes(command: Command, path = ""): Node[] {
     long && argChoices ? [[long, argChoices]] : [],
   );
   const inner = command.commands.flatMap((each) => nodes(each, `${path} ${each.name()}`));
-  return [{ path, words, choices }, ...inner];
+  return [{ path, words, choices, ids: ID_ARGUMENTS[path] }, ...inner];
 }
 
 /** How to use the script, and the script. */
@@ -58,14 +79,15 @@ function bash(all: readonly Node[], shell: "bash" | "zsh"): string {
     choices.map(([flag, of]) => `    "${path} ${flag}") words="${of.join(" ")}" ;;`),
   );
   const words = all.map(
-    (node) => `      "${node.path}") words="${node.words.map(([word]) => word).join(" ")}" ;;`,
+    (node) =>
+      `      "${node.path}") words="${node.words.map(([word]) => word).join(" ")}"${bashIds(node)} ;;`,
   );
   const use =
     shell === "bash"
       ? '# in ~/.bashrc: eval "$(inkling completion bash)"\n'
       : '# in ~/.zshrc: eval "$(inkling completion zsh)"\nautoload -U +X bashcompinit && bashcompinit\n';
   return `${use}_inkling() {
-  local path="" words="" i
+  local path="" words="" cmd="\${COMP_WORDS[0]}" cur="\${COMP_WORDS[COMP_CWORD]}" i
   for ((i = 1; i < COMP_CWORD; i++)); do
     case "$path \${COMP_WORDS[i]}" in
       ${paths.join(" | ")}) path="$path \${COMP_WORDS[i]}" ;;
@@ -77,23 +99,32 @@ ${values.join("\n")}
 ${words.join("\n")}
     esac ;;
   esac
-  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+  COMPREPLY=($(compgen -W "$words" -- "$cur"))
 }
 complete -o default -F _inkling inkling
 `;
 }
 
+/** Not where a flag is typed: the command takes a quarter of a second. */
+const bashIds = ({ ids }: Node) =>
+  ids === undefined
+    ? ""
+    : `; [[ $cur == -* ]] || words+=" $("$cmd" completion bash --ids ${ids} 2>/dev/null)"`;
+
 function fish(all: readonly Node[]): string {
   const quoted = (text: string) => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
-  const lines = all.flatMap(({ path, words, choices }) => {
+  const lines = all.flatMap(({ path, words, choices, ids }) => {
     const here = `complete -c inkling -n "test (__inkling_path) = '${path}'"`;
-    return words.map(([word, what]) => {
+    const known =
+      ids === undefined ? [] : [`${here} -f -a '(inkling completion fish --ids ${ids} 2>/dev/null)'`];
+    const flags = words.map(([word, what]) => {
       const values = choices.find(([flag]) => flag === word)?.[1];
       const described = `-d ${quoted(what)}`;
       if (!word.startsWith("--")) return `${here} -f -a ${word} ${described}`;
       const of = values === undefined ? "" : ` -x -a ${quoted(values.join(" "))}`;
       return `${here} -l ${word.slice(2)} ${described}${of}`;
     });
+    return [...known, ...flags];
   });
   const paths = all.slice(1).map(({ path }) => quoted(path));
   return `# inkling completion fish > ~/.config/fish/completions/inkling.fish

@@ -1,12 +1,12 @@
 // lookup.ts: `inkling lookup VALUE…`, or geolocate | reputation | email VALUE: the API's answers without a server.
 
-import { kindOf } from "@inkling/bulk/values";
 import { keysOf } from "@inkling/contract";
 import { INCLUDE, LOOKUPS, type Lookup, nearest } from "@inkling/engine";
 import type { Command } from "commander";
 import { answer, openAnswerData, Refused } from "../runtime/answer.ts";
 import { addAction, type Context } from "../runtime/command.ts";
 import { linesOf, STDIN_OR_OUT } from "../runtime/input.ts";
+import { subjectOf } from "../runtime/subjects.ts";
 import { lookupText } from "../terminal/lookup-text.ts";
 import { attributions } from "../terminal/release-tables.ts";
 import { printSources, warn } from "../terminal/terminal.ts";
@@ -46,7 +46,10 @@ export function addLookup(program: Command, context: Context): Command {
   const lookups = program
     .command("lookup")
     .description("look up values without a server or a key; overrides apply")
-    .argument("[values...]", "IP addresses and email addresses; - reads them from standard input, one a line")
+    .argument(
+      "[values...]",
+      "IP addresses, networks, AS numbers, domains and email addresses; - reads them from standard input, one a line",
+    )
     .option(
       "--field <names>",
       "print only these members of the answers, or value, with tabs between them; also patterns: 'network_*'",
@@ -62,6 +65,9 @@ export function addLookup(program: Command, context: Context): Command {
       `${OVERRIDES_HELP}
 Examples:
   inkling lookup 81.2.69.142 someone@mailinator.com
+  inkling lookup 185.220.101.0/24
+  inkling lookup AS60729
+  inkling lookup mailinator.com
   inkling lookup 81.2.69.142 --field country_iso_code
   inkling lookup 81.2.69.142 --field 'value,network_*'
   inkling lookup 81.2.69.142 8.8.8.8 --json --evidence
@@ -71,7 +77,7 @@ Examples:
   addAction(lookups, context, SETTINGS, async ({ settings, flags }, values) => {
     const given = (values ?? []) as unknown as readonly string[]; // commander: a list where "..." is declared
     if (given.length === 0) lookups.help({ error: true });
-    const wrong = given.find((value) => value !== STDIN_OR_OUT && kindOf(value) === undefined);
+    const wrong = given.find((value) => value !== STDIN_OR_OUT && subjectOf(value) === undefined);
     if (wrong !== undefined) throw notAValue(wrong, hintFor(wrong));
     const isOne = given.length === 1 && given[0] !== STDIN_OR_OUT;
     await answerValues(expanded(given, context), isOne, settings, flags, context);

@@ -4,6 +4,7 @@
 // ruleset within a second. The admin API does the same over HTTP (docs/decisions.md).
 
 import { existsSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { STARTER_RULESET } from "@inkling/contract";
 import { type ExampleResult, type Ruleset, runExamples } from "@inkling/engine/assess";
 import { MAX_PAGE, type PublishedRuleset, rulesetJson } from "@inkling/server";
@@ -45,9 +46,10 @@ function addInit(rules: Command, context: Context): void {
     .addHelpText("after", "\nExamples:\n  inkling rules init\n  inkling rules init - | less");
   addAction(command, context, [], (_, file = DEFAULT_FILE) => {
     if (file === STDIN_OR_OUT) return context.terminal.out(STARTER_RULESET.trimEnd());
-    if (existsSync(file)) throw new CliError(`${file} exists`, "name another file, or move this one away");
+    const path = resolve(context.cwd, file);
+    if (existsSync(path)) throw new CliError(`${file} exists`, "name another file, or move this one away");
     try {
-      writeFileSync(file, STARTER_RULESET, { flag: "wx" });
+      writeFileSync(path, STARTER_RULESET, { flag: "wx" });
     } catch (error) {
       throw explainFileError(error, file);
     }

@@ -25,7 +25,7 @@ describe("values", () => {
     expect(out).toBe(
       `${IP}: City 1, United Kingdom; a proxy or VPN\n${EMAIL}: valid, disposable\n8.8.8.8: nothing known against it\n`,
     );
-    expect(err).toBe("10.0.0.1: This is a private address (IP_ADDRESS_RESERVED)\n");
+    expect(err).toBe("10.0.0.1 is a private address (IP_ADDRESS_RESERVED)\n");
     expect(code).toBe(1);
   });
 
@@ -37,7 +37,36 @@ describe("values", () => {
     ];
     expect([out, code]).toEqual([`${place}\n${reputation}`, 0]);
     expect((await inkling("lookup", IP)).out).toBe(out);
-    expect((await inkling("10.0.0.1")).err).toStartWith("inkling: This is a private address");
+    const reserved = await inkling("10.0.0.1");
+    expect(reserved.err).toStartWith("inkling: 10.0.0.1 is a private address");
+    expect(reserved.err).not.toContain("X-Forwarded-For");
+  });
+
+  test("networks, AS numbers and domains: shares, feeds, owners", async () => {
+    const from = ["--data-dir", withNetworks];
+    const network = await inkling("81.2.69.0/24", ...from);
+    expect([network.err, network.code]).toEqual(["", 0]);
+    expect(network.out).toStartWith("81.2.69.0/24: 100 % of addresses are flagged (proxy or VPN 100 %)\n");
+    expect(network.out).toMatch(/^ {2}proxy or VPN +100 %: \S+ 100 %$/m);
+    expect(network.out).toContain("AS20712 Andrews & Arnold, Ltd");
+    const system = JSON.parse((await inkling("as20712", "-j", ...from)).out);
+    expect(system.as).toMatchObject({ number: 20712, organization: "Andrews & Arnold, Ltd" });
+    expect(system.as.ipv4.networks).not.toBeEmpty();
+    expect(system.as.ipv4.owners).toEqual([
+      expect.objectContaining({ asn: 20712, organization: "Andrews & Arnold, Ltd", share: 1 }),
+    ]);
+    const lines = await inkling("81.2.69.0/24", "AS20712", "disposable-1.com", "10.1.0.0/16", "AS1", ...from);
+    expect(lines.out.split("\n").map((line) => line.split(":")[0])).toEqual([
+      "81.2.69.0/24",
+      "AS20712 Andrews & Arnold, Ltd",
+      "disposable-1.com",
+      "",
+    ]);
+    expect(lines.err).toBe(
+      "10.1.0.0/16 is a private network (IP_ADDRESS_RESERVED)\nno network of AS1 is known\n",
+    );
+    expect((await inkling("disposable-1.com")).out).toMatch(/^disposable-1\.com: valid, disposable\n/);
+    expect((await inkling("81.2.69.0/24", "-f", "value", ...from)).code).toBe(2);
   });
 
   test("as JSON: the API's answers, or its problems", async () => {
@@ -166,7 +195,7 @@ test("standard input, among other values", async () => {
   );
   const [out, err, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
   expect(out).toBe(`${EMAIL}\t\ttrue\n${IP}\ttrue\t\n8.8.8.8\tfalse\t\n`);
-  expect([err, code]).toEqual(['"lokup" is neither an IP address nor an email address\n', 1]);
+  expect([err, code]).toEqual(['"lokup" is no IP address, network, AS number, domain or email address\n', 1]);
 });
 
 test.each(["export csv --lookup reputation --out -", "enrich - --ip-column 1", "grep"])(

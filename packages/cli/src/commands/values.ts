@@ -1,23 +1,30 @@
-// values.ts: many values, addresses and email addresses mixed, answered one after the other; each as a line, or as JSON.
+// values.ts: many values (addresses, networks, AS numbers, domains, email addresses), answered one after the other; each as
+// a line, or as JSON.
 //
 // in   values in any order; each is looked up in all that there is for its kind
-// out  a line for each, in their order; what is no value, or has no answer, goes to standard error, and the rest goes on
+// out  a line for each, in their order; a value that cannot be read, or has no answer, goes to standard error, and the next
+//      one follows
 
 import { MEMBERS, namesMatching, TABLES } from "@inkling/bulk/members";
-import { kindOf } from "@inkling/bulk/values";
 import type { Settings } from "@inkling/contract";
 import { INCLUDE, type Lookup, nearest } from "@inkling/engine";
 import { type AnswerData, answer, openAnswerData, Refused } from "../runtime/answer.ts";
 import type { Context, Flags } from "../runtime/command.ts";
+import { reportOfNetwork, reportOfSystem } from "../runtime/networks.ts";
+import { type Subject, subjectOf } from "../runtime/subjects.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import { lookupLine, lookupText } from "../terminal/lookup-text.ts";
+import { networkLine, networkText, systemLine, systemText } from "../terminal/network-text.ts";
 import { attributions } from "../terminal/release-tables.ts";
 import { printable, printSources, warn } from "../terminal/terminal.ts";
 
-const LOOKUPS_OF = { ip: ["geolocate", "reputation"], email: ["email"] } as const satisfies Record<
-  string,
-  readonly Lookup[]
->;
+const LOOKUPS_OF = {
+  ip: ["geolocate", "reputation"],
+  email: ["email"],
+  domain: ["email"],
+} as const satisfies Record<string, readonly Lookup[]>;
+/** A mailbox that no override is about, for what is known of its domain. */
+const ANY_MAILBOX = "any-mailbox-of-this-domain";
 const ALL = ["geolocate", "reputation", "email"] as const;
 const VALUE = "value";
 const FIELDS = [VALUE, ...TABLES.flatMap((table) => MEMBERS[table].map(({ name }) => name))];
@@ -70,25 +77,39 @@ export async function answerValues(
       terminal.out(write(value));
     } catch (error) {
       if (isOne || !(error instanceof CliError)) throw error;
-      const named = error instanceof Refused ? `${value}: ${error.message}` : error.message;
+      const { message } = error;
+      const named = error instanceof Refused && !message.startsWith(value) ? `${value}: ${message}` : message;
       terminal.err(`${printable(named)}\n`);
       ending.exitCode = EXIT.error;
     }
   }
-  if (fields === undefined && !flags.json)
+  if (fields === undefined && (!flags.json || flags.attribution === true))
     printSources(terminal, attributions(data.release.manifest.feeds, ALL), flags.attribution === true);
 }
 
 type Write = (value: string) => string;
 type Entry = readonly [lookup: Lookup, outcome: string | Refused];
+type Mailbox = Exclude<Subject, { readonly kind: "network" | "as" }>;
 
-/** The API's answer, or its refusal, of each lookup of a value. @throws CliError for what is no value */
-function outcomesOf(value: string, { release, overrides }: AnswerData, now: number, include = 0): Entry[] {
-  const kind = kindOf(value);
-  if (kind === undefined) throw notAValue(value);
-  return LOOKUPS_OF[kind].map((lookup): Entry => {
+/** @throws CliError for what is no value */
+function readSubject(value: string): Subject {
+  const subject = subjectOf(value);
+  if (subject === undefined) throw notAValue(value);
+  return subject;
+}
+
+/** The API's answer, or its refusal, of each lookup of a value. */
+function outcomesOf(
+  value: string,
+  subject: Mailbox,
+  { release, overrides }: AnswerData,
+  now: number,
+  include = 0,
+): Entry[] {
+  const asked = subject.kind === "domain" ? `${ANY_MAILBOX}@${subject.domain}` : value;
+  return LOOKUPS_OF[subject.kind].map((lookup): Entry => {
     try {
-      return [lookup, answer(release, lookup, value, overrides, now, include)];
+      return [lookup, answer(release, lookup, asked, overrides, now, include)];
     } catch (error) {
       if (error instanceof Refused) return [lookup, error];
       throw error;
@@ -110,20 +131,46 @@ function answersTo(...question: Parameters<typeof outcomesOf>): [lookup: Lookup,
 /** @param hint of the command line that it stands in */
 export function notAValue(value: string, hint?: string): CliError {
   const shown = JSON.stringify(value.slice(0, 60));
-  return new CliError(`${shown} is neither an IP address nor an email address`, hint, EXIT.usage);
+  return new CliError(
+    `${shown} is no IP address, network, AS number, domain or email address`,
+    hint,
+    EXIT.usage,
+  );
 }
 
-/** As in a batch, a problem document stands in the place of an answer. Holds all that the text shows. */
+/** As in a batch, a problem document may replace an answer. Holds all that the text shows. */
 function jsonOf(isOne: boolean, flags: Flags, data: AnswerData, { ending }: Context): Write {
   const include = INCLUDE.network | (isOne || flags.evidence === true ? INCLUDE.evidence : 0);
-  return (value) => {
-    const outcomes = outcomesOf(value, data, Date.now(), include);
-    const members = outcomes.map(([lookup, outcome]) => {
-      return `,${JSON.stringify(lookup)}:${typeof outcome === "string" ? outcome : outcome.document}`;
-    });
-    if (outcomes.every(([, outcome]) => outcome instanceof Refused)) ending.exitCode = EXIT.error;
-    return `{"value":${JSON.stringify(value)}${members.join("")}}`;
+  const missing = data.missing.length === 0 ? "" : `,"missing":${JSON.stringify(data.missing)}`;
+  const answersOf = (value: string): readonly (readonly [name: string, document: string | Refused])[] => {
+    const subject = readSubject(value);
+    const now = Date.now();
+    switch (subject.kind) {
+      case "network":
+        return [["network", orRefused(() => JSON.stringify(reportOfNetwork(subject.network, data, now)))]];
+      case "as":
+        return [["as", JSON.stringify(reportOfSystem(subject.asn, data, now))]];
+      default:
+        return outcomesOf(value, subject, data, now, include);
+    }
   };
+  return (value) => {
+    const answers = answersOf(value);
+    const members = answers.map(
+      ([name, answer]) => `,"${name}":${typeof answer === "string" ? answer : answer.document}`,
+    );
+    if (answers.every(([, answer]) => answer instanceof Refused)) ending.exitCode = EXIT.error;
+    return `{"value":${JSON.stringify(value)}${members.join("")}${missing}}`;
+  };
+}
+
+function orRefused(answerNow: () => string): string | Refused {
+  try {
+    return answerNow();
+  } catch (error) {
+    if (error instanceof Refused) return error;
+    throw error;
+  }
 }
 
 /** Fields with tabs between them; what is unknown is empty. */
@@ -131,7 +178,10 @@ function fieldsOf(fields: readonly string[], data: AnswerData): Write {
   const include = MEMBERS.network.some(({ name }) => fields.includes(name)) ? INCLUDE.network : 0;
   return (value) => {
     const known = new Map<string, unknown>([[VALUE, value]]);
-    for (const [lookup, body] of answersTo(value, data, Date.now(), include)) {
+    const subject = readSubject(value);
+    if (subject.kind === "network" || subject.kind === "as")
+      throw new CliError(`${value} has no fields`, "print it as JSON: --json", EXIT.usage);
+    for (const [lookup, body] of answersTo(value, subject, data, Date.now(), include)) {
       const answer = JSON.parse(body);
       for (const { name, of } of MEMBERS[lookup]) {
         const cell = of(answer);
@@ -146,24 +196,26 @@ function fieldsOf(fields: readonly string[], data: AnswerData): Write {
 
 function textOf(isOne: boolean, flags: Flags, data: AnswerData, { terminal }: Context): Write {
   const withEvidence = flags.evidence === true;
+  const isLong = isOne || withEvidence;
   return (value) => {
     const now = Date.now();
-    const answers = answersTo(
-      value,
-      data,
-      now,
-      isOne || withEvidence ? INCLUDE.evidence | INCLUDE.network : 0,
-    );
-    const result = (body: string) => ({
-      value,
-      answer: JSON.parse(body),
-      missing: data.missing,
-      withEvidence,
-      now,
-      style: terminal.style,
-    });
-    if (isOne || withEvidence)
-      return answers.map(([lookup, body]) => lookupText(lookup, result(body))).join("\n\n");
+    const subject = readSubject(value);
+    const { style } = terminal;
+    const look = { missing: data.missing, withEvidence, style };
+    switch (subject.kind) {
+      case "network": {
+        const report = reportOfNetwork(subject.network, data, now);
+        return isLong ? networkText(value, report, look) : networkLine(value, report, look);
+      }
+      case "as": {
+        const report = reportOfSystem(subject.asn, data, now);
+        return isLong ? systemText(report, look) : systemLine(report, look);
+      }
+    }
+    const include = isLong ? INCLUDE.evidence | INCLUDE.network : 0;
+    const answers = answersTo(value, subject, data, now, include);
+    const result = (body: string) => ({ value, answer: JSON.parse(body), now, ...look });
+    if (isLong) return answers.map(([lookup, body]) => lookupText(lookup, result(body))).join("\n\n");
     return lookupLine(answers.map(([lookup, body]) => [lookup, result(body)]));
   };
 }

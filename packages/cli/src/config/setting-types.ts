@@ -3,7 +3,7 @@
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
 import { ownFeeds } from "@inkling/compiler/own-feed";
 import { LOG_LEVELS, type SettingType, type SettingValues } from "@inkling/contract";
-import { formatPrefix, parsePrefix, toAsciiDomain } from "@inkling/engine";
+import { formatPrefix, parsePrefix, toAsciiDomain, withoutHostBits } from "@inkling/engine";
 import { parseChannel } from "@inkling/release-store";
 import { formatDnsServer, isWellFormedToken, parseDnsServer } from "@inkling/server/settings";
 import { z } from "zod";
@@ -118,20 +118,26 @@ function listOf<T>(what: string, form: string, parse: (text: string) => T | unde
       const parsed = texts.map(parse);
       const wrong = texts.filter((_, i) => parsed[i] === undefined);
       if (wrong.length === 0) return parsed as T[];
-      const named = wrong.map((text) => JSON.stringify(text)).join(", ");
-      context.addIssue({ code: "custom", message: `must be ${form}: ${named} is none` });
+      const fault = (text: string) => {
+        const meant = withoutHostBits(text);
+        return meant === undefined
+          ? `${JSON.stringify(text)} is none`
+          : `\`${text}\` has host bits set, use \`${meant}\``;
+      };
+      // Of one text the caller says what it is.
+      const faults = texts.length === 1 && withoutHostBits(texts[0]!) === undefined ? [] : wrong.map(fault);
+      context.addIssue({
+        code: "custom",
+        message: [`must be ${form}`, ...(faults.length > 0 ? [faults.join(", ")] : [])].join(": "),
+      });
       return z.NEVER;
     });
 }
 
-const networks = listOf(
-  "networks",
-  "addresses or networks such as 10.0.0.0/8 (no bits set after the prefix)",
-  (text) => {
-    const prefix = parsePrefix(text);
-    return prefix && formatPrefix(prefix);
-  },
-);
+const networks = listOf("networks", "addresses or networks such as 10.0.0.0/8", (text) => {
+  const prefix = parsePrefix(text);
+  return prefix && formatPrefix(prefix);
+});
 
 const domains = listOf("domains", "domains such as corp.example.com", toAsciiDomain);
 

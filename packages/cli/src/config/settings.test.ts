@@ -332,7 +332,7 @@ describe("values that are refused", () => {
     [
       "proxies with host bits",
       { env: { INKLING_TRUSTED_PROXIES: "10.0.0.1/8" } },
-      /^INKLING_TRUSTED_PROXIES must be addresses or networks .*"10\.0\.0\.1\/8" is none/,
+      /^INKLING_TRUSTED_PROXIES must be addresses or networks .*`10\.0\.0\.1\/8` has host bits set, use `10\.0\.0\.0\/8`/,
     ],
     [
       "log level",
@@ -347,7 +347,7 @@ describe("values that are refused", () => {
     [
       "a file that is not there",
       { flags: { config: "nowhere.toml" } },
-      /nowhere\.toml cannot be read: ENOENT/,
+      /^Configuration file not found: .*nowhere\.toml\. Check `--config`\.$/,
     ],
     ["a file that is no TOML", { cwd: folder("port = \n") }, /inkling\.toml cannot be read: line 1: /],
     ["an unknown key", { cwd: folder("prot = 1") }, /^prot in .* is no setting; did you mean port\?$/],

@@ -193,11 +193,11 @@ export function databaseFile({ databaseUrl }: Pick<Settings, "databaseUrl">): st
   return databaseUrl.startsWith(SQLITE) ? databaseUrl.slice(SQLITE.length) : undefined;
 }
 
-const MOST_WORKERS_BY_DEFAULT = 8;
+const MAX_WORKERS_BY_DEFAULT = 8;
 
 /** Only Linux spreads the connections to one port over the processes that listen there. */
 export function defaultWorkers(platform: string, cores: number): number {
-  return platform === "linux" ? Math.max(1, Math.min(cores, MOST_WORKERS_BY_DEFAULT)) : 1;
+  return platform === "linux" ? Math.max(1, Math.min(cores, MAX_WORKERS_BY_DEFAULT)) : 1;
 }
 
 function pickRaw(
@@ -245,7 +245,11 @@ function readSettingsFile(
       error instanceof TomlError
         ? `line ${error.line}: ${error.message.split("\n")[0]}`
         : (error as Error).message;
-    problems.push(`${path} cannot be read: ${why}`);
+    problems.push(
+      (error as NodeJS.ErrnoException).code === "ENOENT"
+        ? `Configuration file not found: ${path}. Check ${input.flags.config === undefined ? FILE_VARIABLE : "`--config`"}.`
+        : `${path} cannot be read: ${why}`,
+    );
     return undefined;
   }
   const keys = SETTING_NAMES.map(tomlKey);

@@ -12,9 +12,14 @@ import {
   Answerer,
   type AnswerSource,
   bodyOf,
+  formatPrefix,
+  type IpAddress,
   type LoadedRelease,
   type Lookup,
   Overrides,
+  parseUnwrapped,
+  RESERVED,
+  specialUse,
 } from "@inkling/engine";
 import { DATA_FOLDER, messageOf, openServable } from "@inkling/release-store";
 import { problemOf } from "@inkling/server/failures";
@@ -22,6 +27,7 @@ import { type Problem, problemBody } from "@inkling/server/problems";
 import type { Store } from "@inkling/server/store";
 import { databaseFile } from "../config/settings.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
+import { reservedText } from "../terminal/reserved-text.ts";
 
 /** A lookup should not wait long for a database that is unreachable. */
 const TIMEOUT_MS = 2_000;
@@ -125,6 +131,7 @@ export function answer(
   const outcome = new Answerer().answer(lookup, value, source, include);
   if (!("reason" in outcome)) return decoder.decode(bodyOf(outcome));
   const problem = problemOf(outcome);
+  if (outcome.reason === "reserved") throw reserved(value, parseUnwrapped(value)!, outcome.use);
   if (outcome.reason === "address_invalid") {
     throw new Refused(
       `${JSON.stringify(value.slice(0, 60))} is not an IP address`,
@@ -134,6 +141,12 @@ export function answer(
   }
   const [line, ...more] = problem.detail.split(/(?<=[.:]) /);
   throw new Refused(line!.replace(/[.:]$/, ""), more.length > 0 ? more.join(" ") : undefined, problem);
+}
+
+/** @param value as it was given @param address it, or the first one of a network */
+export function reserved(value: string, address: IpAddress, use: string): Refused {
+  const network = formatPrefix(specialUse(address)!.prefix);
+  return new Refused(...reservedText(value, use, network), problemOf(RESERVED.get(use)!));
 }
 
 /** The API would not answer with 200. */

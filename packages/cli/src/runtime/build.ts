@@ -68,7 +68,7 @@ export const HELD_HINT =
 
 /** A stopped build has this long to clean up before it is killed. */
 const GRACE_MS = 2_000;
-const MOST_LAST_LINES = 12;
+const MAX_LAST_LINES = 12;
 const NOTHING_PUBLISHED = "Nothing was published; what was there before is untouched.";
 
 export async function runBuild(order: BuildOrder, options: SpawnOptions): Promise<BuildResult> {
@@ -92,7 +92,7 @@ export async function runBuild(order: BuildOrder, options: SpawnOptions): Promis
   const lastLines: string[] = [];
   const keepLast = (line: string) => {
     if (line.trim() !== "") lastLines.push(line);
-    if (lastLines.length > MOST_LAST_LINES) lastLines.shift();
+    if (lastLines.length > MAX_LAST_LINES) lastLines.shift();
   };
   const follow = eachLine(child.stdout, (line) => {
     const event = parseEvent(line);

@@ -19,7 +19,31 @@ export interface Context {
   readonly ending: { exitCode: ExitCode };
 }
 
-/** Gives a command the flags of the settings it uses, and --config. */
+/** The short form of a flag is the same in every command that has the flag. -h and -V are those of commander. */
+const SHORT_FLAGS: Readonly<Record<string, string>> = {
+  "--attribution": "-a",
+  "--config": "-c",
+  "--data-dir": "-d",
+  "--evidence": "-e",
+  "--field": "-f",
+  "--json": "-j",
+  "--lookup": "-l",
+  "--name": "-n",
+  "--out": "-o",
+  "--port": "-p",
+};
+
+/** Gives a command the short flags of {@link SHORT_FLAGS}. */
+function addShortFlags(command: Command): void {
+  for (const option of command.options) {
+    const short = option.short === undefined ? SHORT_FLAGS[option.long ?? ""] : undefined;
+    if (short === undefined) continue;
+    option.short = short;
+    option.flags = `${short}, ${option.flags}`;
+  }
+}
+
+/** Gives a command the flags of the settings it uses, --config, and the short flags of all it has by then. */
 export function withSettings(command: Command, names: readonly SettingName[]): Command {
   for (const name of names) {
     const { type, help, default: standard = "", unset, secret, fileOnly } = settingRow(name);
@@ -32,7 +56,9 @@ export function withSettings(command: Command, names: readonly SettingName[]): C
     if (shown !== "") option.description += ` (default: ${shown})`;
     command.addOption(option);
   }
-  return command.option("--config <file>", "settings file (default: inkling.toml here, if there is one)");
+  command.option("--config <file>", "settings file (default: inkling.toml here, if there is one)");
+  addShortFlags(command);
+  return command;
 }
 
 /**

@@ -54,7 +54,7 @@ export const note = (found: string, fix: string): Finding => ({ state: "note", f
 export const problem = (found: string, fix: string): Finding => ({ state: "problem", found, fix });
 
 /** What is left free after a build of all feeds, with its temporary files. */
-const LEAST_FREE_BYTES = 1_000_000_000;
+const MIN_FREE_BYTES = 1_000_000_000;
 /** Feeds change daily or more often; a week without an update is worth a note. */
 const OLD_RELEASE_MS = 7 * 86_400_000;
 /** When this was written: a clock before it is wrong. */
@@ -159,8 +159,8 @@ function dataFolder({ settings }: Checkup): Finding {
   const { bavail, bsize } = statfsSync(existing);
   const free = bavail * bsize;
   const found = `${dataDir} is writable, ${formatBytes(free)} free`;
-  if (free < LEAST_FREE_BYTES) {
-    return problem(found, `a build needs about ${formatBytes(LEAST_FREE_BYTES)}: free some space`);
+  if (free < MIN_FREE_BYTES) {
+    return problem(found, `a build needs about ${formatBytes(MIN_FREE_BYTES)}: free some space`);
   }
   if (existing !== dataDir) return ok(`${found}; it is made when needed`);
   const isOpen = (statSync(dataDir).mode & OTHERS) !== 0;

@@ -11,10 +11,10 @@ import { countKeys, knowsKeys } from "./keys.ts";
 import { databaseState, databaseTroubles, withStore } from "./store.ts";
 
 /** The checks before this one take a while. */
-const MOST_CLOCK_SECONDS = 60;
+const MAX_CLOCK_SECONDS = 60;
 const OWN_HOST = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 /** Hosts that a finding names. */
-const MOST_HOSTS = 5;
+const MAX_HOSTS = 5;
 
 export const DATABASE_CHECKS: readonly Row[] = [
   ["database", database],
@@ -108,7 +108,7 @@ async function databaseClock({ settings, now }: Checkup): Promise<Finding> {
     const clock = await store.readClock();
     const seconds = Math.round((now.getTime() - (clock ?? now.getTime())) / 1_000);
     const found = `this machine's clock is ${Math.abs(seconds)} s ${seconds < 0 ? "behind" : "ahead of"} the database's`;
-    if (Math.abs(seconds) <= MOST_CLOCK_SECONDS) return ok(found);
+    if (Math.abs(seconds) <= MAX_CLOCK_SECONDS) return ok(found);
     return problem(found, "let NTP keep both clocks");
   });
 }
@@ -124,8 +124,8 @@ async function hosts({ settings }: Checkup): Promise<Finding> {
   const versions = new Set(all.flatMap(({ report }) => report?.version ?? []));
   const found = `${all.length} use the database${versions.size > 1 ? `, of versions ${[...versions].sort().join(", ")}` : ""}`;
   if (troubled.length === 0) return ok(found);
-  const more = troubled.length - MOST_HOSTS;
-  const named = [...troubled.slice(0, MOST_HOSTS), ...(more > 0 ? [`and ${more} more`] : [])];
+  const more = troubled.length - MAX_HOSTS;
+  const named = [...troubled.slice(0, MAX_HOSTS), ...(more > 0 ? [`and ${more} more`] : [])];
   return problem(
     `${found}; ${named.join("; ")}`,
     "`npx @inkling/cli hosts` shows all; `npx @inkling/cli doctor` there",
@@ -137,7 +137,7 @@ function troubleOf({ state, ageMs, report }: ListedHost): string {
   return [
     state === "silent" ? `silent for ${formatAge(ageMs)}` : "",
     state === "not-ready" ? `not ready (${report!.reasons.join(", ")})` : "",
-    Math.abs(offset) > MOST_CLOCK_SECONDS
+    Math.abs(offset) > MAX_CLOCK_SECONDS
       ? `its clock is ${Math.round(Math.abs(offset))} s ${offset < 0 ? "behind" : "ahead of"} the database's`
       : "",
   ]

@@ -9,7 +9,7 @@ import {
   type HostReport,
   Live,
   messageOf,
-  RepeatedCheck,
+  Poller,
   readChannelReport,
   removeReport,
   writeChannelReport,
@@ -70,7 +70,7 @@ export async function keepFollowing(
   const store = isSharedDatabase(settings.databaseUrl) ? undefined : openStore(base, env);
   const sent = store && new SentReports(store, channel, log);
   const reporting =
-    sent && new RepeatedCheck({ check: () => sent.send(report(), signal), waitMs: () => CHANNEL_POLL_MS });
+    sent && new Poller({ check: () => sent.send(report(), signal), waitMs: () => CHANNEL_POLL_MS });
   await Promise.all([followed.runUntil(signal), reporting?.runUntil(signal)]);
   await sent?.remove();
 }

@@ -15,7 +15,7 @@ import type { Feed } from "@inkling/compiler/feed";
 import { choose, type FeedChoice, isChosen, writeFeedChoice } from "@inkling/compiler/feed-choice";
 import { asksForAgreement, FEEDS } from "@inkling/compiler/feeds";
 import type { Settings } from "@inkling/contract";
-import { backoffMs, DATA_FOLDER, fileStamp, messageOf, RepeatedCheck } from "@inkling/release-store";
+import { backoffMs, DATA_FOLDER, fileStamp, messageOf, Poller } from "@inkling/release-store";
 import type { DataActions, FeedFacts, RunningServer, UpdateState } from "@inkling/server";
 import { CliError } from "../terminal/errors.ts";
 import {
@@ -133,7 +133,7 @@ export const LONGEST_PAUSE_MS = 60 * MINUTE;
 /** Whether a build is due is checked this often, in 3 to 8 µs. */
 const CHECK_MS = 2_000;
 /** Feeds that a line of the log names; how many more there are is a number. */
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 /** Share of a pause that chance decides: so that many servers do not call one publisher in the same second. */
 const JITTER = 0.1;
 
@@ -257,7 +257,7 @@ class Troubles {
     }
     // Without internet this is every feed, and one line instead of thirty.
     for (const [reason, ids] of away) {
-      const feeds = ids.slice(0, MOST_NAMED);
+      const feeds = ids.slice(0, MAX_NAMED);
       const hint = ids.length > feeds.length ? "`npx @inkling/cli data status` names all" : undefined;
       this.log.error("feeds-not-reached", { count: ids.length, feeds, reason, hint });
     }
@@ -304,5 +304,5 @@ export function keepFresh(
     },
     firstMs,
   );
-  return new RepeatedCheck({ check: () => data.check(), waitMs: () => CHECK_MS }).runUntil(signal);
+  return new Poller({ check: () => data.check(), waitMs: () => CHECK_MS }).runUntil(signal);
 }

@@ -10,7 +10,7 @@ export const EXIT = {
   error: 1,
   /** The command line or a setting is wrong; nothing was tried. */
   usage: 2,
-  /** A release was published, but at least one feed was refused, or could not be reached. */
+  /** The build ran, but a feed was refused, not reached or is missing, or the release waits for the operator. */
   withoutSome: 3,
   /** Ctrl-C or another signal came first. */
   stopped: 130,

@@ -62,12 +62,12 @@ const DESCRIBE: Readonly<Record<Lookup, (result: LookupResult) => string>> = {
   email: describeEmail,
 };
 
-const MOST_VALUE = 120;
+const MAX_VALUE = 120;
 const FEEDS_SHOWN = 3;
 
 function headline({ value, style }: LookupResult, verdict: string): string {
   const printable = value.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "\ufffd");
-  const shown = printable.length > MOST_VALUE ? `${printable.slice(0, MOST_VALUE)}…` : printable;
+  const shown = printable.length > MAX_VALUE ? `${printable.slice(0, MAX_VALUE)}…` : printable;
   return `${style.bold(shown)}: ${verdict}`;
 }
 

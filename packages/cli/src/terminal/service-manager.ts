@@ -15,7 +15,7 @@ const SOCK_CLOEXEC = 0o2000000;
 const MSG_DONTWAIT = 0x40;
 const MSG_NOSIGNAL = 0x4000;
 /** sun_path, with its end. */
-const MOST_PATH_BYTES = 107;
+const MAX_PATH_BYTES = 107;
 
 /** From the environment. */
 export interface NotifyOptions {
@@ -48,7 +48,7 @@ function openSocket(path: string): ((message: string) => void) | undefined {
     socket: { args: ["int", "int", "int"], returns: "int" },
     sendto: { args: ["int", "ptr", "u64", "int", "ptr", "u32"], returns: "i64" },
   });
-  if (libc === undefined || name.length > MOST_PATH_BYTES) return undefined;
+  if (libc === undefined || name.length > MAX_PATH_BYTES) return undefined;
   const descriptor = libc.socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (descriptor < 0) return undefined;
   const address = new Uint8Array(2 + name.length); // sockaddr_un

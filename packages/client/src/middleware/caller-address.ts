@@ -21,11 +21,11 @@ const NAMED: Readonly<Record<string, readonly string[]>> = {
   private: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"],
 };
 const LOOPBACK = NAMED.loopback!.map((text) => parseNetwork(text)!);
-const MOST_HOPS = 32;
+const MAX_HOPS = 32;
 
 /** @throws TypeError */
 export function readTrust(trust: TrustProxy): ReadTrust {
-  if (typeof trust === "number" && Number.isInteger(trust) && trust >= 0 && trust <= MOST_HOPS) return trust;
+  if (typeof trust === "number" && Number.isInteger(trust) && trust >= 0 && trust <= MAX_HOPS) return trust;
   if (!Array.isArray(trust))
     throw wrong("trustProxy", 'must be a number of proxies, or a list such as ["loopback", "10.0.0.0/8"]');
   return trust.flatMap((text: unknown) => {

@@ -46,7 +46,7 @@ describe("a fake client", () => {
     inkling.server.answer("reputation", "81.2.69.142", "RATE_LIMITED");
     const limited = await inkling.reputation("81.2.69.142");
     assert.ok(limited instanceof Unavailable);
-    assert.deepEqual([limited.error.code, limited.error.answerStatus], ["RATE_LIMITED", 429]);
+    assert.deepEqual([limited.error.code, limited.error.httpStatus], ["RATE_LIMITED", 429]);
     assert.throws(
       () => inkling.server.answer("email", "a@acme.com", "RATE_LIMIT" as "RATE_LIMITED"),
       TypeError,

@@ -13,7 +13,7 @@ import { type Chunks, limited } from "./chunks.ts";
 const STORED = 0;
 const DEFLATED = 8;
 /** Publishers pack a handful; a directory of millions would take minutes to read. */
-const MOST_ENTRIES = 1_000;
+const MAX_ENTRIES = 1_000;
 
 export async function* unzipped(chunks: Chunks, maxBytes: number): AsyncGenerator<Uint8Array> {
   const parts: Uint8Array[] = [];
@@ -40,8 +40,8 @@ function damaged(): never {
 }
 
 async function onlyDataFile(file: ZipFile): Promise<Entry> {
-  if (file.entryCount > MOST_ENTRIES)
-    throw new FeedError(`is a zip file of ${file.entryCount} files, at most ${MOST_ENTRIES} are read`);
+  if (file.entryCount > MAX_ENTRIES)
+    throw new FeedError(`is a zip file of ${file.entryCount} files, at most ${MAX_ENTRIES} are read`);
   const found: Entry[] = [];
   try {
     for await (const entry of file.eachEntry()) if (isDataFile(entry.fileName)) found.push(entry);

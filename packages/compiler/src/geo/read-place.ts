@@ -19,7 +19,7 @@ const MAX_TEXT = 200;
 /** Half the way round the Earth is 20,037.5 km. */
 const MAX_RADIUS = 20_040;
 /** MaxMind has two levels. Thousands of names made an answer that no record holds. */
-const MOST_SUBDIVISIONS = 16;
+const MAX_SUBDIVISIONS = 16;
 const CONTINENTS = new Set(["AF", "AN", "AS", "EU", "NA", "OC", "SA"]);
 
 /**
@@ -82,7 +82,7 @@ function readCountryMap(country: Members): { code?: string | undefined; name?: s
 
 function readSubdivisions(members: Members, ignored: Ignored): Subdivision[] {
   const { subdivisions = [] } = members.values;
-  if (!Array.isArray(subdivisions) || subdivisions.length > MOST_SUBDIVISIONS) {
+  if (!Array.isArray(subdivisions) || subdivisions.length > MAX_SUBDIVISIONS) {
     members.ignore("subdivisions");
     return [];
   }

@@ -10,7 +10,7 @@ import { type EntryList, lineParser } from "./parser.ts";
 import { findDate, findStatedDate } from "./text.ts";
 
 /** Ranges of the samples have at most 2 networks; one with thousands is an error. */
-const MOST_NETWORKS = 64;
+const MAX_NETWORKS = 64;
 const IPV4_END = 2n ** 32n;
 const IPV6_END = 2n ** 128n;
 const MAPPED = 0xffffn << 32n;
@@ -92,7 +92,7 @@ function split(first: bigint, last: bigint, family: 4 | 6): Prefix[] | undefined
       if (from % size !== 0n || from + size - 1n > last) break;
     }
     networks.push({ address: toAddress(from, family), bits });
-    if (networks.length > MOST_NETWORKS) return undefined;
+    if (networks.length > MAX_NETWORKS) return undefined;
     from += 1n << BigInt(width - bits);
   }
   return networks;

@@ -35,7 +35,7 @@ const isPublic = (asn: number) =>
   !(asn >= 64496 && asn <= 131071);
 
 /** Beyond it a name is cut: registries allow 80 characters, some of them three bytes each. */
-const MOST_NAME = 120;
+const MAX_NAME = 120;
 
 class Systems {
   readonly list: AutonomousSystem[] = [];
@@ -66,7 +66,7 @@ class Systems {
 /** Without control characters and runs of spaces; "-" and the like are no name. */
 function cleanName(name: string): string {
   const clean = name.replace(/[\p{C}\s]+/gu, " ").trim();
-  return /[\p{L}\p{N}]/u.test(clean) ? [...clean].slice(0, MOST_NAME).join("") : ""; // a copy: `name` is a part of a file
+  return /[\p{L}\p{N}]/u.test(clean) ? [...clean].slice(0, MAX_NAME).join("") : ""; // a copy: `name` is a part of a file
 }
 
 /** The networks that these systems announce. */

@@ -7,7 +7,7 @@
 import { FeedError } from "../catalog/feed.ts";
 import { forEachLine } from "./text.ts";
 
-const MOST_FIELDS = 64;
+const MAX_FIELDS = 64;
 const FIELD = /("(?:[^"]|"")*"|[^",]*)(,|$)/y;
 
 /**
@@ -44,7 +44,7 @@ export function splitRow(line: string): string[] | undefined {
     const field = match[1]!;
     fields.push((field.startsWith('"') ? field.slice(1, -1).replaceAll('""', '"') : field).trim());
     if (match[2] === "") return fields;
-    if (fields.length === MOST_FIELDS) return undefined;
+    if (fields.length === MAX_FIELDS) return undefined;
   }
 }
 

@@ -31,11 +31,11 @@ export interface StatedPlaces {
 }
 
 /** Fields after the network may be empty, but not their commas: without these the line is cut or of another format. */
-const LEAST_FIELDS = 4;
+const MIN_FIELDS = 4;
 /** The longest city of the feeds of August 2026 has 25 characters: longer text is damage. */
 const MAX_CITY = 200;
 /** A segment has room for five times as many (geo/operator-places.ts), and there are five geofeeds. */
-const MOST_PLACES = 100_000;
+const MAX_PLACES = 100_000;
 
 class GeofeedList extends NetworkList {
   private readonly places: StatedPlace[] = [];
@@ -44,7 +44,7 @@ class GeofeedList extends NetworkList {
 
   override add(line: number, text: string): Prefix | undefined {
     const fields = splitRow(text);
-    const place = fields && fields.length >= LEAST_FIELDS ? readPlace(fields) : undefined;
+    const place = fields && fields.length >= MIN_FIELDS ? readPlace(fields) : undefined;
     if (fields === undefined || place === undefined) {
       this.tally.fail(line, "is not a geofeed line");
       return undefined;
@@ -58,8 +58,8 @@ class GeofeedList extends NetworkList {
     const key = `${place.country}\t${place.region}\t${place.city}`;
     let id = this.ids.get(key);
     if (id === undefined) {
-      if (this.places.length === MOST_PLACES)
-        throw new FeedError(`states more than ${MOST_PLACES} different places`);
+      if (this.places.length === MAX_PLACES)
+        throw new FeedError(`states more than ${MAX_PLACES} different places`);
       id = this.places.push(place) - 1;
       this.ids.set(key, id);
     }

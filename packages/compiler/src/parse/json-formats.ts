@@ -128,7 +128,7 @@ export const parseGluetun = jsonParser(
 );
 
 /** The requested confidence; entries below it are skipped. */
-const LEAST_CONFIDENCE = 100;
+const MIN_CONFIDENCE = 100;
 
 export const parseAbuseipdb = jsonParser(
   NetworkList,
@@ -146,8 +146,8 @@ export const parseAbuseipdb = jsonParser(
     let newest: Date | undefined;
     for (const [index, { ipAddress, abuseConfidenceScore: score, lastReportedAt }] of data.entries()) {
       newest = newerOf(newest, findDate(lastReportedAt));
-      if (score >= LEAST_CONFIDENCE) list.add(index + 1, ipAddress);
-      else list.tally.pass(index + 1, `confidence is ${score}, at least ${LEAST_CONFIDENCE} is required`);
+      if (score >= MIN_CONFIDENCE) list.add(index + 1, ipAddress);
+      else list.tally.pass(index + 1, `confidence is ${score}, at least ${MIN_CONFIDENCE} is required`);
     }
     return findDate(meta?.generatedAt) ?? newest;
   },

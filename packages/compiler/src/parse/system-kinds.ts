@@ -18,7 +18,7 @@ interface SystemKinds extends Skips {
   readonly kinds: ReadonlyMap<number, NetworkKind>;
 }
 
-const MOST_ASN = 4_294_967_295;
+const MAX_ASN = 4_294_967_295;
 const CATEGORIES: Readonly<Record<string, NetworkKind>> = {
   isp: "isp",
   hosting: "hosting",
@@ -28,7 +28,7 @@ const CATEGORIES: Readonly<Record<string, NetworkKind>> = {
 };
 const RECORDS = z.array(
   z.object({
-    asn: z.number().int().min(0).max(MOST_ASN),
+    asn: z.number().int().min(0).max(MAX_ASN),
     metadata: z.object({ category: z.string().nullish() }).nullish(),
   }),
 );
@@ -59,7 +59,7 @@ export function parseSystemKinds(
         return;
       }
       const asn = Number(pattern.exec(line)?.[1] ?? 0);
-      if (asn < 1 || asn > MOST_ASN) tally.fail(number, "is not an autonomous system");
+      if (asn < 1 || asn > MAX_ASN) tally.fail(number, "is not an autonomous system");
       else {
         tally.use();
         kinds.set(asn, kind);

@@ -2,7 +2,7 @@
 //
 // A feed may have a broken line (the free-mail list has one); a file of which a tenth cannot be read is another file,
 // another format, or damaged.
-// cost at most MOST_NAMED entries are kept, and an invalid file is refused early: 60 million commas took 35 s and 8 GB
+// cost at most MAX_NAMED entries are kept, and an invalid file is refused early: 60 million commas took 35 s and 8 GB
 
 import { FeedError } from "../catalog/feed.ts";
 
@@ -21,7 +21,7 @@ export interface Skips {
 }
 
 const UNUSABLE_SHARE = 0.1;
-const MOST_NAMED = 1_000;
+const MAX_NAMED = 1_000;
 const HOPELESS = 10_000;
 
 export class Tally {
@@ -66,7 +66,7 @@ export class Tally {
   }
 
   private name(skipped: Skipped): void {
-    if (this.named.length < MOST_NAMED) this.named.push(skipped);
+    if (this.named.length < MAX_NAMED) this.named.push(skipped);
   }
 
   /** @throws FeedError when more than a tenth of the entries were unusable */

@@ -31,8 +31,8 @@ import { ACCEPT_RELEASE, type BuildEffects, type BuildRequest } from "./events.t
 import { codeDigest } from "./inputs.ts";
 import { type LoadedFeed, loadFeeds } from "./load.ts";
 import { makeSegments } from "./make-segments.ts";
-import type { Decided } from "./makers.ts";
 import { canSet, decides, isLoaded } from "./parts.ts";
+import type { Decided } from "./segment-builders.ts";
 
 /** On a line of 1 Mbit/s all default feeds but DB-IP's arrive in 80 s; what is there by now is enough for a release. */
 const PATIENCE_MS = 90_000;

@@ -15,8 +15,8 @@ import { segmentChunks } from "../segments/segment-writer.ts";
 import type { BuildEffects } from "./events.ts";
 import { inputsDigest } from "./inputs.ts";
 import type { LoadedFeed } from "./load.ts";
-import { collectGarbage, type Decided, MAKERS } from "./makers.ts";
 import { belongsTo, decides, isLoaded } from "./parts.ts";
+import { collectGarbage, type Decided, SEGMENT_BUILDERS } from "./segment-builders.ts";
 
 interface SegmentOrder {
   readonly dataDir: string;
@@ -133,7 +133,7 @@ function writeSegment(
   const meta = {
     feeds: parts.filter(isLoaded).map(({ report }) => ({ id: report.id, sha256: report.sha256 })),
   };
-  const { sections, ...decided } = MAKERS[kind](parts, effects);
+  const { sections, ...decided } = SEGMENT_BUILDERS[kind](parts, effects);
   return { ...writeSegmentFile(dataDir, segmentChunks(kind, sections, meta)), ...decided };
 }
 

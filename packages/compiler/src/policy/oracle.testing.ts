@@ -123,7 +123,7 @@ function isEnough(speaking: readonly Side[], least = 2): boolean {
 }
 
 /** What lists say of a point: all of them, and where a listed resolver leaves it at that. */
-function sayings(sides: readonly Side[]) {
+function listVerdicts(sides: readonly Side[]) {
   const of = (subject: Flag, hosts: boolean, traffic: boolean, least?: number) => (point: Point) =>
     isEnough(
       sides.filter(
@@ -162,7 +162,7 @@ const SENDERS = ["mail-sender", "monitor", "webhook-sender"];
 /** The flags of an address: docs/policy.md, once more. */
 export function oracle(claims: readonly NetworkClaims[]): (point: Point) => number {
   const sides = claims.map(sideOf);
-  const { isTorExit, isExactTorExit, all, close } = sayings(sides);
+  const { isTorExit, isExactTorExit, all, close } = listVerdicts(sides);
   const special = new Members(SPECIAL_USE.map((row) => row.prefix));
   const smallGuards = claims
     .filter(({ label }) => NEVER_FLAGGED.includes(label))
@@ -188,7 +188,7 @@ export function oracle(claims: readonly NetworkClaims[]): (point: Point) => numb
  */
 export function evidenceOracle(claims: readonly NetworkClaims[]): (point: Point) => string[] {
   const sides = claims.map(sideOf);
-  const { all, close } = sayings(sides);
+  const { all, close } = listVerdicts(sides);
   const isOutweighed = (point: Point) => {
     const [claimed, left] = [all(point), close(point)];
     return (claimed.proxy && !left.proxy) || (claimed.abuse && !left.abuse);

@@ -11,8 +11,8 @@ import { dividePlace } from "../place/encode-place.ts";
 import type { SectionData } from "./segment-writer.ts";
 
 /** What the fields of a divided record and a template can hold. */
-const MOST_OWN_BYTES = 0xff;
-const MOST_SHARED_BYTES = 0xffff;
+const MAX_OWN_BYTES = 0xff;
+const MAX_SHARED_BYTES = 0xffff;
 
 export class AnswerTemplates {
   /** The section as far as it is made. */
@@ -33,7 +33,7 @@ export class AnswerTemplates {
     const [city, numbers, rest] = dividePlace(answer) ?? [0, 0, answer.length];
     const template = this.templateOf(answer.slice(city, numbers), answer.slice(rest));
     const first = record.write(answer.slice(0, city), DIVIDED_HEADER_BYTES);
-    const isDivided = template !== undefined && first <= MOST_OWN_BYTES;
+    const isDivided = template !== undefined && first <= MAX_OWN_BYTES;
     record.writeUInt32LE(isDivided ? template : this.empty);
     record[4] = isDivided ? first : 0;
     const own = isDivided ? answer.slice(numbers, rest) : answer;
@@ -68,9 +68,7 @@ export class AnswerTemplates {
   private templateOf(first: string, second: string): number | undefined {
     const known = this.starts.get(`${first}\0${second}`);
     if (known !== undefined) return known;
-    return Math.max(first.length, second.length) * 3 > MOST_SHARED_BYTES
-      ? undefined
-      : this.add(first, second);
+    return Math.max(first.length, second.length) * 3 > MAX_SHARED_BYTES ? undefined : this.add(first, second);
   }
 
   private add(first: string, second: string): number {

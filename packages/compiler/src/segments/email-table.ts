@@ -29,7 +29,7 @@ import type { SectionData } from "./segment-writer.ts";
 const MAX_DRAWS = 12;
 const DRAWS_BEFORE_GROWTH = 8;
 /** Share of slots in use, at most: a search for an absent name then reads three or four slots. */
-const MOST_FULL = 0.6;
+const MAX_FULL = 0.6;
 
 /**
  * The sections of an email segment.
@@ -110,7 +110,7 @@ function nameSection(names: readonly string[], values: readonly Values[]) {
 function slotSection(names: readonly string[], pointers: Uint32Array, chance: () => number): Uint32Array {
   const draw = () => Math.floor(chance() * 2 ** 32) >>> 0;
   let count = 1;
-  while (count * MOST_FULL < names.length) count *= 2;
+  while (count * MAX_FULL < names.length) count *= 2;
   for (let draws = 0; draws < MAX_DRAWS; draws++) {
     if (draws >= DRAWS_BEFORE_GROWTH) count *= 2;
     const slots = fillSlots(names, pointers, count, [draw(), (draw() + draws) >>> 0]);

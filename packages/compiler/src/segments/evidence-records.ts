@@ -27,7 +27,7 @@ export class EvidenceWriter {
   /** The value of a list; 0 for an empty one. */
   add(entries: readonly EvidenceText[]): number {
     if (entries.length === 0) return 0;
-    const kept = mostTelling(entries);
+    const kept = topEvidence(entries);
     const texts = kept.map(entryText);
     const size = texts.reduce((sum, text) => sum + EVIDENCE_ENTRY_BYTES + text.length, EVIDENCE_HEADER_BYTES);
     const record = Buffer.alloc(size);
@@ -77,7 +77,7 @@ function entryText({ feed, label, effect, flags, members, weight, why }: Evidenc
  * Sorted by effect (sets, removes, fills, label), otherwise in input order. Of too many, one for each effect on each
  * flag is always kept, so that every flag has evidence.
  */
-function mostTelling(entries: readonly EvidenceText[]): readonly EvidenceText[] {
+function topEvidence(entries: readonly EvidenceText[]): readonly EvidenceText[] {
   const byEffect = (a: EvidenceText, b: EvidenceText) =>
     EFFECTS.indexOf(a.effect) - EFFECTS.indexOf(b.effect);
   const sorted = entries.toSorted(byEffect);

@@ -35,7 +35,7 @@ export function rangeSections(
 /** The directory looks at two bytes of an address, a node at one. */
 const DIRECTORY_BYTES = 2;
 const KEYS = 256;
-const MOST_NODE_WORDS = BITMAP_WORDS + KEYS;
+const MAX_NODE_WORDS = BITMAP_WORDS + KEYS;
 
 class TrieWriter {
   private readonly columns: RangeColumns;
@@ -53,7 +53,7 @@ class TrieWriter {
 
   constructor(columns: RangeColumns) {
     this.columns = columns;
-    this.words = new Uint32Array(DIRECTORY_CELLS + columns.length * 2 + MOST_NODE_WORDS);
+    this.words = new Uint32Array(DIRECTORY_CELLS + columns.length * 2 + MAX_NODE_WORDS);
     this.bytes = new Uint8Array(this.words.buffer);
   }
 
@@ -87,7 +87,7 @@ class TrieWriter {
 
   private writeNode(cell: number, from: number, to: number, byte: number): void {
     const count = this.findRuns(from, to, byte);
-    this.reserve(MOST_NODE_WORDS);
+    this.reserve(MAX_NODE_WORDS);
     const at = this.end;
     const isList = count <= MAX_LIST_RUNS;
     const cells = at + (isList ? this.writeList(at, count) : this.writeBitmap(at, count));

@@ -29,19 +29,19 @@ function largest(flag: Flag, family: keyof Space): number {
   return family === "v4" ? v4 * PUBLIC_4 : v6;
 }
 /** Growth from one release to the next; the copies of single feeds may grow by 30 to 50 %. */
-const MOST_GROWTH = 1.5;
+const MAX_GROWTH = 1.5;
 /** Growth that needs no reason: 0.05 % of public IPv4, 256 IPv6 networks of /32. */
 const FREE_GROWTH: Space = { v4: 1_850_000, v6: 2 ** 40 };
 /** The share of guarded addresses that lists name: 0.5 % for is_proxy, 0.007 % for is_abuser. */
-const MOST_OVERRULED = 0.05;
+const MAX_OVERRULED = 0.05;
 /** Of a few guarded addresses any may be listed. */
 const FREE_OVERRULED: Space = { v4: 2 ** 16, v6: 2 ** 32 };
 /** A release may lose half of what the one before it flags. */
-const LEAST_KEPT = 0.5;
+const MIN_KEPT = 0.5;
 /** A loss that needs no reason: less than a third of the Tor exits, which are the fewest. */
 const FREE_LOSS: Space = { v4: 500, v6: 2 ** 32 };
 const FREE_LOST_DOMAINS = 500;
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 
 type Flagged = NonNullable<Release["flagged"]>;
 type Known = Pick<Release, "flagged" | "disposable" | "feeds">;
@@ -103,11 +103,11 @@ function whyFlag(
     why.push(
       `${amount(now, family)} would be flagged, at most ${amount(largest(flag, family), family)} are expected`,
     );
-  const most = last && last.flagged[family] * MOST_GROWTH + FREE_GROWTH[family];
+  const most = last && last.flagged[family] * MAX_GROWTH + FREE_GROWTH[family];
   if (most !== undefined && now > most)
     why.push(`${amount(now, family)} would be flagged, up from ${amount(last!.flagged[family], family)}`);
   const share = overruled[family] / guarded[family];
-  if (share > MOST_OVERRULED && overruled[family] > FREE_OVERRULED[family])
+  if (share > MAX_OVERRULED && overruled[family] > FREE_OVERRULED[family])
     why.push(`lists name ${percent(share)} of what guards protect (${name(family)})`);
   return why;
 }
@@ -121,7 +121,7 @@ function whyLess(next: Known, before: Known, accepted: readonly string[]): strin
         `${what}: only ${now} would be flagged, down from ${last} (${causesOfLoss(what, next, before)})`,
       );
   };
-  const isLoss = (now: number, last: number, free: number) => now < last * LEAST_KEPT && last - now > free;
+  const isLoss = (now: number, last: number, free: number) => now < last * MIN_KEPT && last - now > free;
   for (const flag of ADDRESS_FLAGS) {
     const [found, last] = [next.flagged?.[flag]?.flagged, before.flagged?.[flag]?.flagged];
     if (last === undefined) continue;
@@ -154,7 +154,7 @@ function causesOfLoss(what: string, next: Known, before: Known): string {
     const by = entries - feed.entries;
     return by > 0 ? [{ by, text: `${id} has ${feed.entries} entries, before ${entries}` }] : [];
   });
-  const named = lost.sort((a, b) => b.by - a.by).slice(0, MOST_NAMED);
+  const named = lost.sort((a, b) => b.by - a.by).slice(0, MAX_NAMED);
   return named.length === 0
     ? "no list has fewer entries than before"
     : named.map(({ text }) => text).join("; ");
@@ -182,7 +182,7 @@ function causes(flag: Flag, next: Known, before: Known | undefined): string {
     .map((row) => ({ ...row, by: row.space.v4 - row.was.v4 + (row.space.v6 - row.was.v6) / 2 ** 32 }))
     .filter(({ by }) => by > 0)
     .sort((a, b) => b.by - a.by)
-    .slice(0, MOST_NAMED)
+    .slice(0, MAX_NAMED)
     .map(({ id, space, was }) => `${id} covers ${both(space)}, before ${both(was)}`);
   return grown.length === 0 ? "no list covers more than before" : grown.join("; ");
 }

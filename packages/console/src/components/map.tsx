@@ -16,7 +16,7 @@ const WIDTH = 640;
 /** Degrees from the middle to the upper edge when zoomed out and in as far as it goes: outlines have no more detail. */
 const WIDEST = 60;
 const NARROWEST = 1;
-const MOST_ZOOM = 12;
+const MAX_ZOOM = 12;
 const KM_PER_DEGREE = 111.2;
 const ANTARCTICA = "010";
 const COAST = { stroke: "var(--coast)", "stroke-width": 0.75 };
@@ -114,7 +114,7 @@ export function CountryMap({ title, counts }: { title: string; counts: readonly 
         label={title}
         width={WIDTH}
         height={height}
-        range={[1, MOST_ZOOM]}
+        range={[1, MAX_ZOOM]}
         content={[0, 0, WIDTH, height]}
       >
         {countries.map((country) => {

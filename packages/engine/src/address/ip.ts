@@ -355,7 +355,18 @@ export function clearHostBits({ family, words }: IpAddress, bits: number): void 
   }
 }
 
-function hasHostBits(address: IpAddress, bits: number): boolean {
+/** The network that a text with host bits would have been: "10.0.0.1/8" -> "10.0.0.0/8"; undefined for any other text. */
+export function withoutHostBits(text: string): string | undefined {
+  const [host = "", digits = "", ...others] = text.split("/");
+  const address = parseIp(host);
+  const bits = Number(digits);
+  if (address === undefined || others.length > 0 || !/^\d{1,3}$/.test(digits)) return undefined;
+  if (bits > (address.family === 4 ? 32 : 128) || !hasHostBits(address, bits)) return undefined;
+  return formatPrefix(networkAround(address, bits));
+}
+
+/** Are bits set behind the first `bits`? */
+export function hasHostBits(address: IpAddress, bits: number): boolean {
   const words = address.family === 4 ? 1 : 4;
   for (let k = 0; k < words; k++) {
     const kept = Math.min(32, Math.max(0, bits - 32 * k));

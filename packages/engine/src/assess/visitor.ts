@@ -88,7 +88,7 @@ export type AssessmentInput = Described<z.output<typeof INPUT>>;
 export function readAssessmentInput(value: unknown, schema: FactSchema): AssessmentInput | readonly string[] {
   const parsed = INPUT.safeParse(value);
   if (!parsed.success)
-    return [...unknownMembers(parsed.error), ...issueLines(known(parsed.error), "the body", 2)];
+    return [...unknownMembers(parsed.error), ...issueLines(known(parsed.error), "the body", undefined, 2)];
   const { facts = {} } = parsed.data;
   const wrong = Object.entries(facts).flatMap(([name, sent]) => {
     const type = Object.hasOwn(schema.declared, name) ? schema.declared[name]! : undefined;

@@ -203,7 +203,7 @@ export class ChannelFollower {
       });
     } catch (error) {
       if (!(error instanceof ReleaseError)) throw error;
-      if (!error.isPassing && !this.isInUse(ref.name)) rmSync(file, { force: true });
+      if (!error.isRetryable && !this.isInUse(ref.name)) rmSync(file, { force: true });
       throw new ChannelError("unsound", error.message, error.hint, { cause: error });
     }
     if (this.isCurrent(ref.name)) return { bytes, isNew: false };

@@ -16,17 +16,15 @@ import { type ObjectStore, readText } from "./object-store.ts";
  * limits is given to the others.
  */
 export const GONE_MS = 600_000;
-const MOST_TEXT = 200;
-const MOST_TEXTS = 10;
-const MOST_REPORTS = 10_000;
+const MAX_TEXT = 200;
+const MAX_TEXTS = 10;
+const MAX_REPORTS = 10_000;
 const REPORT_LIMIT = 8 << 10;
 const AT_ONCE = 16;
 const ID = /^[0-9a-f-]{36}$/;
 
-const text = z
-  .string()
-  .transform((all) => all.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "\ufffd").slice(0, MOST_TEXT));
-const texts = z.array(text).transform((all) => all.slice(0, MOST_TEXTS));
+const text = z.string().transform((all) => all.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "\ufffd").slice(0, MAX_TEXT));
+const texts = z.array(text).transform((all) => all.slice(0, MAX_TEXTS));
 const time = z.iso.datetime();
 
 const hostReport = z.object({
@@ -93,10 +91,10 @@ export async function readReports(
   const folder = folderOf(channel);
   const listed = await store.list(folder, signal);
   const ids = listed.map((path) => path.slice(folder.length, -".json".length)).filter((id) => ID.test(id));
-  if (ids.length > MOST_REPORTS) {
+  if (ids.length > MAX_REPORTS) {
     throw new ChannelError(
       "wrong-object",
-      `${folder} has ${ids.length} reports, want at most ${MOST_REPORTS}`,
+      `${folder} has ${ids.length} reports, want at most ${MAX_REPORTS}`,
     );
   }
   const found: HostReport[] = [];

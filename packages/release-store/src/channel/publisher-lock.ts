@@ -14,7 +14,7 @@ import { CHANNEL_PATHS } from "./statement.ts";
 const LOCK_MS = 15 * 60_000;
 const LOCK_LIMIT = 64 << 10;
 const REMOVE_MS = 10_000;
-const MOST_TRIES = 5;
+const MAX_TRIES = 5;
 
 interface PublisherLockOptions {
   readonly store: ObjectStore;
@@ -48,7 +48,7 @@ export class PublisherLock {
     if (!(await isHeldBeside()))
       throw new ChannelError("busy", "another publisher has the lock of the database");
     let tookMs = 0;
-    for (let tries = 0; tries < MOST_TRIES; tries++) {
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
       const begun = performance.now();
       if (tries === 0) await this.requireFree();
       await this.write();

@@ -12,7 +12,7 @@ import { releaseFor, type Statement } from "./statement.ts";
 /** Longer than the minute after which a server writes its file again. */
 const SILENT_MS = 150_000;
 /** Of the servers in the roll-out: fewer that are ready stop it. */
-const LEAST_READY = 0.9;
+const MIN_READY = 0.9;
 
 export interface AgedReport {
   readonly report: HostReport;
@@ -78,7 +78,7 @@ function newest(reports: readonly AgedReport[]): Iterable<AgedReport> {
 
 /** Are too few of them ready? With none in the roll-out there is nothing to go by. */
 export function isTooFew({ ready, failed, waiting }: Omit<Rollout, "others">): boolean {
-  return ready.length < Math.ceil(LEAST_READY * (ready.length + failed.length + waiting.length));
+  return ready.length < Math.ceil(MIN_READY * (ready.length + failed.length + waiting.length));
 }
 
 /** Can no server that still waits change that? */

@@ -24,8 +24,8 @@ export const S3_VARIABLES = [
 ] as const;
 
 /** Of a list: pages of 1,000 objects, and the bytes of one. */
-const MOST_PAGES = 1_000;
-const MOST_LIST_BYTES = 4 << 20;
+const MAX_PAGES = 1_000;
+const MAX_LIST_BYTES = 4 << 20;
 
 export class S3Objects implements ObjectStore {
   readonly location: string;
@@ -99,12 +99,12 @@ export class S3Objects implements ObjectStore {
   async list(prefix: string, signal: AbortSignal): Promise<string[]> {
     const found: string[] = [];
     let token: string | undefined;
-    for (let page = 0; page < MOST_PAGES; page++) {
+    for (let page = 0; page < MAX_PAGES; page++) {
       const query = new URLSearchParams({ "list-type": "2", prefix: this.prefix + prefix });
       if (token !== undefined) query.set("continuation-token", token);
       const text = await this.objects.request(`/?${query}`, { signal }, async (response) => {
         if (!response.ok) throw await refusal(this.location, "its list of objects", response);
-        return beginning(response, MOST_LIST_BYTES);
+        return beginning(response, MAX_LIST_BYTES);
       });
       for (const [, key = ""] of text.matchAll(/<Key>([^<]*)<\/Key>/g)) {
         const name = unescaped(key);

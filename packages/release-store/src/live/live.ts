@@ -9,7 +9,7 @@
 import { aborted } from "./aborted.ts";
 import { backoffMs } from "./backoff.ts";
 import type { Loaded } from "./loaded.ts";
-import { RepeatedCheck } from "./repeated-check.ts";
+import { Poller } from "./poller.ts";
 import type { SnapshotFile } from "./snapshot-file.ts";
 
 export interface LiveSource<T> {
@@ -81,7 +81,7 @@ export class Live<T> {
   current: T;
   private readonly options: LiveOptions<T>;
   private readonly now: () => number;
-  private readonly checks: RepeatedCheck;
+  private readonly checks: Poller;
   private inForce: Loaded<T> | undefined;
   private from: LiveState["from"];
   /** What the source has: a snapshot's is not believed to be the source's. */
@@ -100,7 +100,7 @@ export class Live<T> {
     this.current = options.initial;
     this.now = options.now ?? Date.now;
     const { pollMs = 0, longestWaitMs = LONGEST_WAIT_MS } = options;
-    this.checks = new RepeatedCheck({
+    this.checks = new Poller({
       check: () => this.check(),
       waitMs: () => spread(backoffMs(pollMs, Math.max(pollMs, longestWaitMs), this.failures), this.failures),
     });

@@ -35,7 +35,7 @@ import {
 import { messageOf, openRelease, ReleaseError, type Stamps } from "@inkling/release-store";
 import { problemBody } from "../http/problems.ts";
 import { problemOf } from "../lookup/failures.ts";
-import { networkUse, readNetwork, summarizeNetwork } from "../lookup/network-summary.ts";
+import { networkUse, readNetwork, summarizeNetworks } from "../lookup/network-summary.ts";
 import { overrideJson, overridesOf } from "../overrides/record.ts";
 import { answerOnce } from "../releases/process.ts";
 import type { PublishedRuleset } from "../rulesets/record.ts";
@@ -77,9 +77,9 @@ interface DataQuestion {
 }
 
 /** Examined for all networks of a request together: about three seconds. */
-const MOST_PREFIXES = 1 << 22;
+const MAX_PREFIXES = 1 << 22;
 /** Overrides of parts of a network. */
-const MOST_OVERRIDES = 100;
+const MAX_OVERRIDES = 100;
 /** A mailbox that no override is about, for what is known of its domain. */
 const ANY_MAILBOX = "any-mailbox-of-this-domain";
 
@@ -93,7 +93,7 @@ answerOnce((question: LookUpQuestion | AssessQuestion): LookUpAnswer | AssessAns
     const source: AnswerSource = { release, overrides: overridesOf(overrides), now, mode: "up" };
     const answerer = new Answerer();
     if (question.type === "assess") return assessed(question, answerer, source);
-    const left = { prefixes: MOST_PREFIXES };
+    const left = { prefixes: MAX_PREFIXES };
     return { answers: question.values.map((text) => answersOf(text.trim(), answerer, source, left)) };
   } catch (error) {
     if (!(error instanceof ReleaseError)) throw error;
@@ -181,7 +181,7 @@ function ofNetwork(value: string, network: Prefix, source: AnswerSource, left: L
   const overrides = overridesWithin(network, source);
   const answer = { value, kind: "network", network: formatPrefix(network), overrides };
   if (use !== undefined) return { ...answer, summary: documentOf(RESERVED.get(use)!) }; // has every use
-  const summary = summarizeNetwork(network, source, left.prefixes);
+  const summary = summarizeNetworks([network], source, left.prefixes);
   left.prefixes -= summary.prefix_count;
   return { ...answer, summary };
 }
@@ -190,7 +190,7 @@ function ofNetwork(value: string, network: Prefix, source: AnswerSource, left: L
 function overridesWithin(network: Prefix, { release, overrides, now }: AnswerSource) {
   const around = overrides.compiledWith(release).around(network);
   const found = overrides.all.filter((one) => around.has(one) && isInForce(one, now));
-  return found.slice(0, MOST_OVERRIDES).map(overrideJson);
+  return found.slice(0, MAX_OVERRIDES).map(overrideJson);
 }
 
 function documentOf(outcome: Outcome | LookupFailure): object {

@@ -10,7 +10,7 @@ import { processCommand } from "@inkling/release-store/program";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import * as answers from "../lookup/answer-schemas.ts";
-import { MOST_COUNTRIES, MOST_PREFIXES } from "../lookup/network-summary.ts";
+import { MAX_COUNTRIES, MAX_PREFIXES } from "../lookup/network-summary.ts";
 import { runInProcess } from "../releases/process.ts";
 import { type AdminContext, type AdminHandlers, count, handler, text } from "./handler.ts";
 import type { LookUpAnswer, LookUpQuestion } from "./lookup-process.ts";
@@ -33,7 +33,7 @@ const networkSummary = z
     reserved: share,
     flagged: share.meta({ description: "With at least one flag" }),
     flags: z.strictObject(recordOf(ADDRESS_FLAGS, () => share)),
-    countries: z.array(z.strictObject({ iso_code: text, share })).max(MOST_COUNTRIES),
+    countries: z.array(z.strictObject({ iso_code: text, share })).max(MAX_COUNTRIES),
     prefix_count: count,
     prefixes: z
       .array(
@@ -44,7 +44,7 @@ const networkSummary = z
           city: text.optional(),
         }),
       )
-      .max(MOST_PREFIXES)
+      .max(MAX_PREFIXES)
       .meta({ description: "Parts with one answer each, flagged ones first" }),
   })
   .meta({ description: "Shares from 0 to 1, of the examined part" });

@@ -21,14 +21,20 @@ export function readQuery(search: string, query: z.ZodRawShape): Record<string, 
   const parameters = new URLSearchParams(search);
   const names = [...parameters.keys()];
   const allowed = Object.keys(query);
-  const isKnown = names.every((name, i) => allowed.includes(name) && names.indexOf(name) === i);
+  const unknown = names.filter((name) => !allowed.includes(name));
+  const repeated = names.filter((name, i) => allowed.includes(name) && names.indexOf(name) !== i);
   const read = z.object(query).safeParse(Object.fromEntries(parameters));
-  if (isKnown && read.success) return read.data;
+  if (unknown.length + repeated.length === 0 && read.success) return read.data;
+  const problems = [
+    ...unknown.map((name) => `${name.slice(0, 60)}: unknown parameter`),
+    ...repeated.map((name) => `${name}: given more than once`),
+    ...(read.success ? [] : issueLines(read.error, "query", Object.fromEntries(parameters))),
+  ];
   const detail =
     allowed.length === 0
       ? undefined
       : `Allowed here, each at most once: ${allowed.map((name) => `\`${name}\``).join(", ")}.`;
-  throw new AdminProblem("QUERY_INVALID", detail, read.success ? [] : issueLines(read.error, "body"));
+  throw new AdminProblem("QUERY_INVALID", detail, [...new Set(problems)]);
 }
 
 const author = oneLine(MAX_AUTHOR);
@@ -74,7 +80,7 @@ export function readBody<T>(bytes: Uint8Array, { schema, isRaw = false }: BodyFo
   if (isRaw) return json;
   const read = schema.safeParse(json);
   if (read.success) return read.data;
-  throw bodyProblem(issueLines(read.error, "body"));
+  throw bodyProblem(issueLines(read.error, "body", json));
 }
 
 /** A body that the path does not take. */

@@ -9,6 +9,7 @@ import { type Problem, type ProblemCode, problem, scopeProblem } from "../http/p
 import { basicAsBearer } from "../keys/bearer-token.ts";
 import { isSourceAllowed, type Key, type KeyId, type Refusal, type Scope } from "../keys/key.ts";
 import { secondsToMidnight } from "../limits/rate-headers.ts";
+import type { Decision, RateDefaults } from "../limits/token-bucket.ts";
 import type { AppOptions, Exchange } from "./request-context.ts";
 
 /** How usage counts refusals; all others are "not_allowed". */
@@ -34,6 +35,14 @@ const PROXY_NOT_ALLOWED = problem(
   "This key only works from the networks that it is bound to. This path compares them with the address of the proxy that asks, not with the visitor's. Bind the key to the proxy's address.",
 );
 const CALLER_UNKNOWN = problem("CALLER_UNKNOWN");
+const KEY_MISSING = problem("KEY_MISSING");
+const KEY_ELSEWHERE = problem("KEY_MISSING", "Inkling reads the key from `Authorization: Bearer` only.");
+
+/** Was a key sent in a way that is not read? */
+function missingKey(headers: Headers, { acceptsBasic }: KeyRule): Problem {
+  const isElsewhere = headers.has("x-api-key") || (headers.has("authorization") && !acceptsBasic);
+  return isElsewhere ? KEY_ELSEWHERE : KEY_MISSING;
+}
 
 export class Admission {
   private readonly options: AppOptions;
@@ -58,6 +67,7 @@ export class Admission {
     const result = keyring.authenticate(rule.acceptsBasic ? basicAsBearer(header) : header, now);
     if (!result.ok) {
       if (result.code === "KEY_EXPIRED") this.recordRefusal(result.key.id, result.code, now);
+      if (result.code === "KEY_MISSING") return missingKey(request.headers, rule);
       return refusalOf(result);
     }
     const { key } = result;
@@ -83,7 +93,7 @@ export class Admission {
 
   private checkLimits({ rate, now }: Exchange, key: Key, isLookup: boolean): Problem | undefined {
     if (rate?.allowed === false) {
-      return problem("RATE_LIMITED", undefined, { "Retry-After": String(rate.retryAfterSeconds) });
+      return rateProblem(rate, this.options.buckets.limitsOf(key));
     }
     const isSpent =
       isLookup && key.quota !== undefined && this.options.usage.countToday(key, now) >= key.quota;
@@ -136,4 +146,13 @@ function sourceProblem(
 
 function quotaProblem(now: number): Problem {
   return problem("QUOTA_EXCEEDED", undefined, { "Retry-After": String(secondsToMidnight(now)) });
+}
+
+/** With numbers, unless this host has no place for the bucket. */
+function rateProblem({ limit, retryAfterSeconds }: Decision, { rate, burst }: RateDefaults): Problem {
+  const detail =
+    limit === 0
+      ? undefined
+      : `${rate} lookups per second, burst ${burst}. Retry in ${retryAfterSeconds} s; the operator can raise the limit.`;
+  return problem("RATE_LIMITED", detail, { "Retry-After": String(retryAfterSeconds) });
 }

@@ -1,7 +1,7 @@
 // parameters.ts: the strict reader of an operation's query parameters.
 //
 // in   the query of a request, as sent, without its "?"
-// out  bits of WANTS, or a problem that names what is allowed
+// out  bits of WANTS, or a problem that names the parameter at fault, and what is allowed
 // src  RFC 3986 3.4 (percent-encoding; "+" is a plus, not a space)
 
 import { isReputationFlag, type ParameterRow } from "@inkling/contract";
@@ -21,8 +21,8 @@ const bitOf = (wants: ParameterRow["wants"]): number =>
 
 export class Parameters {
   private readonly rows: readonly { readonly name: string; readonly value: string; readonly bit: number }[];
-  /** Made once: a flood of bad requests must not cost a text each. */
-  private readonly refusal: Problem;
+  /** What is allowed, as the end of a detail. */
+  private readonly allowed: string;
 
   /** @param rows values of one name may stand together in a query, separated by commas */
   constructor(rows: readonly ParameterRow[]) {
@@ -32,10 +32,14 @@ export class Parameters {
       .map((name) => rows.flatMap((row) => (row.name === name ? row.value : [])).join(","))
       .map((values, i) => `\`${names[i]}=${values}\`${values.includes(",") ? " or some of these" : ""}`)
       .join(", ");
-    this.refusal =
+    this.allowed =
       rows.length === 0
-        ? problem("PARAMETER_INVALID")
-        : problem("PARAMETER_INVALID", `Allowed here, each parameter at most once: ${allowed}.`);
+        ? "This request takes no query parameters."
+        : `Allowed, each parameter at most once: ${allowed}.`;
+  }
+
+  private refuse(what: string): Problem {
+    return problem("PARAMETER_INVALID", `${what} ${this.allowed}`);
   }
 
   /** Names and values are case-sensitive; each occurs at most once; "a=b&&" is "a=b". */
@@ -47,14 +51,22 @@ export class Parameters {
       const equals = piece.indexOf("=");
       const name = equals < 0 ? undefined : decodeSegment(piece.slice(0, equals));
       const values = decodeSegment(piece.slice(equals + 1));
-      if (name === undefined || values === undefined || seen.includes(name)) return this.refusal;
+      if (name === undefined || values === undefined)
+        return this.refuse("A query parameter has no value, or is not UTF-8 in percent-encoding.");
+      const shown = shownName(name);
+      if (this.rows.every((row) => row.name !== name)) return this.refuse(`Unknown query parameter${shown}.`);
+      if (seen.includes(name)) return this.refuse(`Query parameter${shown} is given twice.`);
       seen.push(name);
       for (const value of values.split(",")) {
         const row = this.rows.find((row) => row.name === name && row.value === value);
-        if (row === undefined || (wants & row.bit) !== 0) return this.refusal;
+        if (row === undefined) return this.refuse(`Query parameter${shown} has an unknown value.`);
+        if ((wants & row.bit) !== 0) return this.refuse(`Query parameter${shown} has a value twice.`);
         wants |= row.bit;
       }
     }
     return wants;
   }
 }
+
+/** A name that is a word. Anything else may be a key, an address or an email address that was put in the wrong place. */
+const shownName = (name: string) => (/^[a-z_-]{1,24}$/i.test(name) ? ` \`${name}\`` : "");

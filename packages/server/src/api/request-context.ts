@@ -42,7 +42,7 @@ export interface AppOptions extends StatusSource {
   readonly mode: Mode;
   readonly releases: StatusSource["releases"] & { readonly current: LoadedRelease | undefined };
   readonly keyring: Pick<Keyring, "authenticate" | "state">;
-  readonly buckets: Pick<Buckets, "take" | "takeUpTo">;
+  readonly buckets: Pick<Buckets, "limitsOf" | "take" | "takeUpTo">;
   readonly usage: UsageCounter;
   readonly overrides: { readonly current: Overrides };
   readonly rulesets: { readonly current: PublishedRuleset };

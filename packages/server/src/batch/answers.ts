@@ -23,7 +23,7 @@ import type { LineAnswers, LineBlock } from "./line-block.ts";
 import type { Output } from "./output.ts";
 
 /** Evidence has at most 8 KB (docs/evidence.md), a location well below 1 KB. */
-export const MOST_ANSWER_BYTES = 12 * 1024;
+export const MAX_ANSWER_BYTES = 12 * 1024;
 
 interface BatchAnswersOptions {
   readonly lookup: Lookup;

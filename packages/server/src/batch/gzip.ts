@@ -9,11 +9,11 @@ import { constants, createGzip, gzipSync } from "node:zlib";
 
 const LEVEL = 3;
 /** Less fits into one packet uncompressed. */
-const LEAST_BYTES = 1_400;
+const MIN_BYTES = 1_400;
 
 /** Undefined for a short body. */
 export function gzipped(body: Uint8Array): Uint8Array | undefined {
-  return body.length < LEAST_BYTES ? undefined : gzipSync(body, { level: LEVEL });
+  return body.length < MIN_BYTES ? undefined : gzipSync(body, { level: LEVEL });
 }
 
 export class GzipPieces {

@@ -12,7 +12,7 @@ export interface MeterOptions {
 }
 
 /** A stream that waits for its key's rate tries again after at most this long … */
-const MOST_WAIT_MS = 1_000;
+const MAX_WAIT_MS = 1_000;
 /** … and waits for at least the tokens of this time. */
 const WAIT_MS = 20;
 
@@ -94,5 +94,5 @@ export class KeyMeter {
 function waitMs(key: Key, { limit, windowSeconds }: Decision): number {
   if (limit === 0) return 0;
   const perMs = (key.rate ?? limit / windowSeconds) / 1_000;
-  return Math.min(MOST_WAIT_MS, Math.max(1 / perMs, Math.min(WAIT_MS, limit / perMs)));
+  return Math.min(MAX_WAIT_MS, Math.max(1 / perMs, Math.min(WAIT_MS, limit / perMs)));
 }

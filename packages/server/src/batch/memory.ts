@@ -12,7 +12,7 @@ export const GZIP_WEIGHT = 2;
 /** Open streams, of all keys and of one: SECURITY.md has their memory (test/stream-memory.test.ts). */
 const STREAMS = { all: 128, alone: 32 };
 /** The least in each of many workers. */
-const LEAST_STREAMS = { all: 32, alone: 8 };
+const MIN_STREAMS = { all: 32, alone: 8 };
 /** Unfinished JSON bodies: sent slowly, each is held for 12 s. */
 const ARRIVING_BYTES = { all: 128 * MAX_JSON_BYTES, alone: 32 * MAX_JSON_BYTES };
 
@@ -22,7 +22,7 @@ export class BatchMemory {
 
   /** @param workers each gets a share of the streams: connections are spread over them */
   constructor(workers = 1) {
-    const share = (of: keyof typeof STREAMS) => Math.max(LEAST_STREAMS[of], Math.ceil(STREAMS[of] / workers));
+    const share = (of: keyof typeof STREAMS) => Math.max(MIN_STREAMS[of], Math.ceil(STREAMS[of] / workers));
     this.streams = new FairShares(share("all"), share("alone"));
   }
 }

@@ -12,7 +12,7 @@
 
 import { type Problem, problem } from "../http/problems.ts";
 import type { Question } from "../lookup/pipeline.ts";
-import { MOST_ANSWER_BYTES, QUOTA_EXCEEDED } from "./answers.ts";
+import { MAX_ANSWER_BYTES, QUOTA_EXCEEDED } from "./answers.ts";
 import type { ByteReader, ByteStream } from "./gunzip.ts";
 import type { GzipPieces } from "./gzip.ts";
 import type { KeyMeter } from "./key-meter.ts";
@@ -50,7 +50,7 @@ const USELESS = problem(
   "More than 1 MiB of the body is blank or in lines of more than 64 KiB: nothing after this was read.",
 );
 /** The shortest answer, `{"valid":true,"disposable":true,"providers":[]}`, has 47 bytes. */
-const LEAST_ANSWER_BYTES = 40;
+const MIN_ANSWER_BYTES = 40;
 /** One token of the rate covers this much of a body beyond its values: a small gzip holds gigabytes of blank lines. */
 const BYTES_PER_TOKEN = 2 * MAX_LINE_BYTES;
 
@@ -127,7 +127,7 @@ export class BatchStream {
     }
     answers.use(question);
     const { now } = question;
-    const left = meter.takeQuota(Math.ceil(out.room / LEAST_ANSWER_BYTES), now);
+    const left = meter.takeQuota(Math.ceil(out.room / MIN_ANSWER_BYTES), now);
     const stop = this.answerLines(left, now);
     meter.recordLookups(answers.lookups, now);
     answers.lookups = 0;
@@ -137,7 +137,7 @@ export class BatchStream {
   private answerLines(left: number, now: number): Stop {
     const { block } = this;
     const { answers, lines, meter, out } = this.options;
-    while (out.room >= MOST_ANSWER_BYTES) {
+    while (out.room >= MAX_ANSWER_BYTES) {
       if (block.at === block.length) {
         if (!block.read(lines)) return this.stopWithoutLine(now);
         answers.findLines(block);

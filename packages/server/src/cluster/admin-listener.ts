@@ -4,7 +4,7 @@
 
 import { hostname } from "node:os";
 import type { ServerSettings } from "@inkling/contract";
-import { ADMIN_PATH, MAX_IMPORT_BYTES } from "@inkling/contract";
+import { ADMIN_PATH, ADMIN_PROBLEM_CODES, ADMIN_PROBLEMS, MAX_IMPORT_BYTES } from "@inkling/contract";
 import type { HostReport } from "@inkling/release-store";
 import type { AdminApp } from "../admin/app.ts";
 import { ConnectionLimit, mostConnections } from "../http/connections.ts";
@@ -38,6 +38,11 @@ interface AdminListenerParts {
 const SLACK_BYTES = 1024 * 1024;
 /** Half of the descriptors that are kept free of the API's connections. */
 const MAX_CONNECTIONS = 128;
+/** Where `type` of this listener's problem documents leads. */
+const ADMIN_ERRORS = ADMIN_PROBLEM_CODES.map(
+  (code) =>
+    `${code} (${ADMIN_PROBLEMS[code].status}): ${ADMIN_PROBLEMS[code].title}\n${ADMIN_PROBLEMS[code].detail}\n`,
+).join("\n");
 
 export class AdminListener {
   private readonly options: ServerOptions;
@@ -128,8 +133,12 @@ export class AdminListener {
     if (target.startsWith(ADMIN_PATH)) return (await this.app()).handle(request);
     const path = target.slice(0, pathEnd(target));
     if (path === "/metrics") return this.metrics();
+    if (path === "/docs/errors") return new Response(ADMIN_ERRORS);
     const file = await this.options.console?.(request, path);
-    return file ?? new Response("404: this listener has /, /metrics and /admin/v1/\n", { status: 404 });
+    return (
+      file ??
+      new Response("404: this listener has /, /metrics, /docs/errors and /admin/v1/\n", { status: 404 })
+    );
   }
 
   private refuse(code: AdminProblemCode, requestId: string): Response {

@@ -14,8 +14,8 @@ import { Keyring } from "../keys/keyring.ts";
 import { keysFromPlain } from "../keys/snapshot.ts";
 import { overridesOf } from "../overrides/record.ts";
 import { NO_RULESET } from "../rulesets/record.ts";
-import { Answering } from "../serving/answering.ts";
 import { ReleaseFollower } from "../serving/release-follower.ts";
+import { RequestServer } from "../serving/request-server.ts";
 import { Log } from "../telemetry/log.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import type { FromWorker, KeysMessage, ToWorker, WorkerStart } from "./messages.ts";
@@ -43,7 +43,7 @@ export class Worker {
   private readonly overrides = { current: Overrides.NONE };
   private readonly rulesets = { current: NO_RULESET };
   private readonly decisions: DecisionCollector;
-  private readonly answering: Answering;
+  private readonly requestServer: RequestServer;
   private view: SharedView;
   private readonly timer: ReturnType<typeof setInterval>;
   private readonly primary = new Heartbeat();
@@ -79,7 +79,7 @@ export class Worker {
       (message) => host.send(message),
       () => counts.countDecision(),
     );
-    this.answering = new Answering(settings, {
+    this.requestServer = new RequestServer(settings, {
       mode,
       version,
       releases: this.releases,
@@ -119,11 +119,11 @@ export class Worker {
         return this.decisions.take(message);
       case "settings":
         this.log.level = message.settings.logLevel;
-        return this.answering.reload(message.settings);
+        return this.requestServer.reload(message.settings);
       case "report":
         return this.report();
       case "drain":
-        return this.answering.drain();
+        return this.requestServer.drain();
       case "stop":
         return this.retire();
     }
@@ -133,7 +133,7 @@ export class Worker {
   async retire(): Promise<void> {
     if (this.isRetiring) return;
     this.isRetiring = true;
-    await this.answering.acceptLast();
+    await this.requestServer.acceptLast();
     await this.stop();
   }
 
@@ -142,7 +142,7 @@ export class Worker {
     if (this.isStopping) return;
     this.isStopping = true;
     clearInterval(this.timer);
-    await this.answering.stop(isOrphan ? ORPHAN_DRAIN_MS : undefined);
+    await this.requestServer.stop(isOrphan ? ORPHAN_DRAIN_MS : undefined);
     await this.decisions.stop(isOrphan ? 0 : HAND_OVER_MS);
     await this.releases.stop();
     this.view.putConnections(this.start.slot, 0);
@@ -153,7 +153,7 @@ export class Worker {
 
   private takeKeys({ change, keys, cells, away, stale, unready, warnings }: KeysMessage): void {
     this.mapCells(Math.max(-1, ...cells.values()) + 1);
-    this.answering.replaceCells(this.view.cells, cells);
+    this.requestServer.replaceCells(this.view.cells, cells);
     if (keys !== undefined) this.keyring.replace(keysFromPlain(keys));
     if (away === undefined) this.keyring.recordCheck(Date.now());
     else this.keyring.recordFailure(away);
@@ -173,7 +173,7 @@ export class Worker {
   /** Not before it can answer as the other workers do: requests would be refused on some connections. */
   private listen(): void {
     if (!this.mayListen || !this.releases.isReady || this.isListening || this.isStopping) return;
-    this.answering.listen();
+    this.requestServer.listen();
     this.isListening = true;
     this.host.send({ type: "listening" });
   }
@@ -194,7 +194,7 @@ export class Worker {
   }
 
   private report(): void {
-    const { answering } = this;
+    const { requestServer } = this;
     const { user, system } = process.cpuUsage();
     try {
       this.residentBytes = process.memoryUsage.rss();
@@ -204,8 +204,8 @@ export class Worker {
     this.host.send({
       type: "report",
       report: {
-        mx: answering.mxCounts.report,
-        connections: answering.connections,
+        mx: requestServer.mxCounts.report,
+        connections: requestServer.connections,
         cpuSeconds: (user + system) / 1e6,
         residentBytes: this.residentBytes,
       },

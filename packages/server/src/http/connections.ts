@@ -2,7 +2,7 @@
 //
 // in   the listener's port, the most connections that may be open at once; where several workers have the port, how many
 //      the others have; the proxies that the operator trusts
-// out  how many are open; those beyond the bound are shut down four times a second (greedy-sources.ts)
+// out  how many are open; those beyond the bound are shut down four times a second (connection-eviction.ts)
 // err  where the system does not list open files (not Linux, or none can be opened on the whole machine), nothing is
 //      bounded and `open` is undefined
 // cost while fewer files are open than connections may be, one stat; beyond that 2 µs for each open file and look
@@ -17,7 +17,7 @@ import { ptr } from "bun:ffi";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { IpAddress, type Prefix, prefixContains } from "@inkling/engine";
 import { openLibc } from "@inkling/release-store/libc";
-import { type Connection, excessConnections } from "./greedy-sources.ts";
+import { type Connection, excessConnections } from "./connection-eviction.ts";
 
 const LOOK_MS = 250;
 const OPEN_FILES = "/proc/self/fd";

@@ -4,7 +4,7 @@
 // out  application/problem+json (RFC 9457): type, title, status, detail, code, request_id
 //
 // A problem of the public API is a value, not an exception: a flood of bad requests must not cost a stack trace each.
-// Its detail never quotes the request: an email address or a key would end up in a client's log. One of the admin API is
+// Its detail quotes no value of the request: an email address or a key would end up in a client's log. One of the admin API is
 // thrown; it may name the override or the feed that is in the way, and lists each fault in `problems`.
 
 import {
@@ -30,7 +30,7 @@ export interface Problem {
 }
 
 /**
- * @param detail for the caller; without it the row's. Never quotes the request.
+ * @param detail for the caller; without it the row's. Quotes no value of the request.
  * @param headers replace the row's of the same name
  */
 export function problem(code: ProblemCode, detail?: string, headers?: Headers): Problem {

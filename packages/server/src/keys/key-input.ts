@@ -5,7 +5,7 @@
 // err  KeyInputError with every problem
 // note apart from key.ts: neither workers nor the start of a server load it
 
-import { issueLines, type Prefix, parsePrefix } from "@inkling/engine";
+import { issueLines, type Prefix, parsePrefix, withoutHostBits } from "@inkling/engine";
 import { z } from "zod";
 import { isoTime, oneLine } from "../text/fields.ts";
 import { DAY_MS } from "./day.ts";
@@ -15,10 +15,12 @@ import { KEY_MODES } from "./token.ts";
 const prefix = z.string().transform((text, ctx): Prefix => {
   const parsed = parsePrefix(text);
   if (parsed !== undefined) return parsed;
-  ctx.addIssue({
-    code: "custom",
-    message: `must be a network such as 203.0.113.0/24: it is "${text.slice(0, 60)}"`,
-  });
+  const meant = withoutHostBits(text);
+  const message =
+    meant === undefined
+      ? `must be a network such as 203.0.113.0/24: it is "${text.slice(0, 60)}"`
+      : `\`${text}\` has host bits set. Use \`${meant}\``;
+  ctx.addIssue({ code: "custom", message });
   return z.NEVER;
 });
 
@@ -112,5 +114,5 @@ function refuseLongTrace(tracedUntil: number | null | undefined, now: number): v
 function read<T>(schema: z.ZodType<T>, input: unknown): T {
   const result = schema.safeParse(input);
   if (result.success) return result.data;
-  throw new KeyInputError(issueLines(result.error, "key", 1));
+  throw new KeyInputError(issueLines(result.error, "key", input, 1));
 }

@@ -61,7 +61,7 @@ describe("a new key", () => {
   });
 
   const refused: [string, unknown, string][] = [
-    ["no name", {}, "name"],
+    ["no name", {}, "`name` is required"],
     ["blank name", { name: "   " }, "name"],
     ["name of 101 characters", { name: "x".repeat(101) }, "name"],
     ["control character in the name", { name: "a\u0000b" }, "name"],

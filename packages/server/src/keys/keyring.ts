@@ -74,6 +74,20 @@ class Entry {
 
 const MISSING: AuthResult = Object.freeze({ ok: false, code: "KEY_MISSING" });
 const INVALID: AuthResult = Object.freeze({ ok: false, code: "KEY_INVALID" });
+const TRUNCATED: AuthResult = Object.freeze({
+  ok: false,
+  code: "KEY_INVALID",
+  detail: "The key's checksum does not match. Copy the whole key.",
+});
+const ADMIN_TOKEN: AuthResult = Object.freeze({
+  ok: false,
+  code: "KEY_INVALID",
+  detail: "This is an admin token. Use an API key (`ink_live_…`).",
+});
+
+/** Why a token is not even in the form of a key. */
+const malformed = (token: string): AuthResult =>
+  token.startsWith("ink_admin_") ? ADMIN_TOKEN : /^ink_(?:live|test)_/.test(token) ? TRUNCATED : INVALID;
 const expired = ({ key }: Entry): AuthResult => ({ ok: false, code: "KEY_EXPIRED", key });
 const NOT_LOADED: AuthResult = Object.freeze({ ok: false, code: "KEYS_NOT_LOADED" });
 const STALE: AuthResult = Object.freeze({
@@ -107,7 +121,7 @@ export class Keyring {
     if (known !== undefined) return now < known.validUntil ? known : expired(known);
     const token = bearerToken(header);
     if (token === undefined) return MISSING;
-    if (!isWellFormedToken(token)) return INVALID;
+    if (!isWellFormedToken(token)) return malformed(token);
     if (!this.isLoaded) return NOT_LOADED;
     if (this.isStale) return STALE;
     const entry = this.byHash.get(hashToken(token));

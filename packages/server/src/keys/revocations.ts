@@ -4,7 +4,7 @@
 // out  the keys that no process of this host accepts; the database's row and audit entry, as soon as it takes them
 // err  none: what cannot be kept in the file is kept in memory, and said so; storing is tried again with each check
 
-import { messageOf, RepeatedCheck } from "@inkling/release-store";
+import { messageOf, Poller } from "@inkling/release-store";
 import type { Actor } from "./actor.ts";
 import type { EpochMs, KeyId } from "./key.ts";
 import type { FiledRevocation, Revocation, RevocationFile } from "./revocation-file.ts";
@@ -37,14 +37,14 @@ const CHECK_MS = 1_000;
 
 export class Revocations {
   private readonly options: RevocationsOptions;
-  private readonly checks: RepeatedCheck;
+  private readonly checks: Poller;
   private readonly byKey = new Map<KeyId, Pending>();
   private lastFailure: string | undefined;
 
   constructor(options: RevocationsOptions) {
     this.options = options;
     const { checkMs = CHECK_MS } = options;
-    this.checks = new RepeatedCheck({ check: () => this.check(), waitMs: () => checkMs });
+    this.checks = new Poller({ check: () => this.check(), waitMs: () => checkMs });
   }
 
   /** Takes what a process before this one could not store. Call {@link follow} when keys are loaded. */

@@ -30,7 +30,7 @@ interface LeaseClientOptions {
 /** Longest wait of keys that are new for their first lease: without it their first requests would be refused. */
 const FIRST_LEASE_MS = 1_000;
 /** Without a key that needs it, so that the group knows that this host is there. */
-export const LEAST_LOOKS = 3;
+export const MIN_LOOKS = 3;
 
 export class LeaseClient {
   private readonly options: LeaseClientOptions;
@@ -102,7 +102,7 @@ export class LeaseClient {
   private async askGroup(): Promise<void> {
     const { held, source, onHosts } = this.options;
     const request = held.request();
-    if (request.wishes.length === 0 && ++this.looks < LEAST_LOOKS) return;
+    if (request.wishes.length === 0 && ++this.looks < MIN_LOOKS) return;
     try {
       const answer = await source.exchange(request, this.reportHost?.());
       this.clockOffsetMs = (this.options.now ?? Date.now)() - answer.now;
@@ -114,7 +114,7 @@ export class LeaseClient {
       if (answer.hosts !== before) onHosts?.(answer.hosts);
     } catch (error) {
       this.failures++;
-      this.looks = LEAST_LOOKS;
+      this.looks = MIN_LOOKS;
       this.reason = error instanceof Error ? error.message : String(error);
     }
   }

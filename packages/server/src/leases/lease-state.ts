@@ -7,7 +7,7 @@
 
 import type { EpochMs, Key, KeyId } from "../keys/key.ts";
 import { CELL_COUNTS, type CellIndex, countedAt } from "../limits/cells.ts";
-import { type LeasedCells, MOST_SHARE } from "../limits/leased-cells.ts";
+import { type LeasedCells, MAX_SHARE } from "../limits/leased-cells.ts";
 import { limitsOf } from "../limits/token-bucket.ts";
 import { aloneOf, type LeaseGrant, type LeaseWish, type Receipt, SILENT_MS } from "./group.ts";
 import {
@@ -192,7 +192,7 @@ export class LeaseState {
       this.look(holding, cells);
       if (holding.balance === 0 && holding.share === 0 && holding.used === 0) continue;
       holding.balance = cells.addBalance(holding.cell, -Number.MAX_SAFE_INTEGER);
-      holding.share = cells.addShare(holding.cell, -MOST_SHARE);
+      holding.share = cells.addShare(holding.cell, -MAX_SHARE);
       wishes.push(this.wish(keyId, holding, 0, 0));
     }
     return { confirmed: this.confirmed, wishes };
@@ -268,7 +268,7 @@ export class LeaseState {
     const share: Wanted = {
       held: holding.share,
       demand: quotaDemand,
-      most: Math.min(quota ?? 0, MOST_SHARE),
+      most: Math.min(quota ?? 0, MAX_SHARE),
       reserve: Math.min(quotaReserve(quota ?? 0, hosts), quota ?? 0),
       isShort,
     };

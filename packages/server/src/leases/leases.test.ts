@@ -11,7 +11,7 @@ import { LeasedCells } from "../limits/leased-cells.ts";
 import { Buckets } from "../limits/token-bucket.ts";
 import { exchangeLeases, type GroupRows, type KeyWrite, type LeaseRows, type StoredKey } from "./exchange.ts";
 import type { GroupHost } from "./group.ts";
-import { LEAST_LOOKS } from "./lease-client.ts";
+import { MIN_LOOKS } from "./lease-client.ts";
 import { LeaseState } from "./lease-state.ts";
 import { EXCHANGE_MS } from "./size.ts";
 
@@ -175,13 +175,13 @@ class Host {
   /** What the client does with each look. */
   async exchange(): Promise<void> {
     const request = this.held.request();
-    if (request.wishes.length === 0 && ++this.looks < LEAST_LOOKS) return this.way.end();
+    if (request.wishes.length === 0 && ++this.looks < MIN_LOOKS) return this.way.end();
     this.isExchanging = true;
     try {
       this.held.accept(await exchangeLeases(this.way, this.id, request), this.way.now);
       this.looks = 0;
     } catch {
-      this.looks = LEAST_LOOKS; // it acts as if nothing was given
+      this.looks = MIN_LOOKS; // it acts as if nothing was given
     }
     this.isExchanging = false;
     this.way.end();

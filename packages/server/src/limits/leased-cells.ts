@@ -14,7 +14,7 @@ const SLOTS = CELL_BYTES / 4;
 const SHARE = 2;
 const ELSEWHERE = 11;
 /** A share is at most so much. */
-export const MOST_SHARE = 2 ** 30 - 1;
+export const MAX_SHARE = 2 ** 30 - 1;
 
 export class LeasedCells extends LimitCells {
   override take(cell: CellIndex, _now: EpochMs, wanted: number, whole: number): boolean {
@@ -68,7 +68,7 @@ export class LeasedCells extends LimitCells {
     for (;;) {
       const seen = Atomics.load(this.slots, at);
       if ((seen & 1) !== day) return;
-      if (this.replaceSlot(at, seen, 2 * Math.min(MOST_SHARE, (seen >> 1) + count) + day)) return;
+      if (this.replaceSlot(at, seen, 2 * Math.min(MAX_SHARE, (seen >> 1) + count) + day)) return;
     }
   }
 
@@ -82,7 +82,7 @@ export class LeasedCells extends LimitCells {
     const at = cell * SLOTS + SHARE;
     for (;;) {
       const seen = Atomics.load(this.slots, at);
-      const next = Math.min(MOST_SHARE, Math.max(0, (seen >> 1) + count));
+      const next = Math.min(MAX_SHARE, Math.max(0, (seen >> 1) + count));
       if (this.replaceSlot(at, seen, 2 * next + (seen & 1))) return next;
     }
   }

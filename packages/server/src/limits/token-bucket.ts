@@ -10,7 +10,7 @@ import type { CellIndex, LimitCells } from "./cells.ts";
 import type { KeyCells } from "./key-cells.ts";
 
 /** The server's defaults for keys that have no limits of their own. */
-interface RateDefaults {
+export interface RateDefaults {
   /** Lookups per second and key; 0 = no limit. */
   readonly rate: number;
   /** Lookups at once. */
@@ -41,7 +41,7 @@ export function limitsOf(key: Pick<Key, "rate" | "burst">, defaults: RateDefault
 
 const NS_PER_SECOND = 1e9;
 /** 36 years: a bucket that takes longer to fill counts as one of that time, for cells hold 64 bits. */
-const MOST_NS = 2 ** 60;
+const MAX_NS = 2 ** 60;
 
 /** One key's bucket. It is its own Decision, so that taking makes no object. */
 class Bucket implements Decision {
@@ -63,11 +63,11 @@ class Bucket implements Decision {
     this.key = key;
     this.cell = cell ?? 0; // never used without a cell: the limit is 0 then
     this.allowed = cell !== undefined;
-    this.each = rate > 0 ? Math.min(MOST_NS, Math.ceil(NS_PER_SECOND / rate)) : 0;
-    this.whole = Math.min(MOST_NS, burst * this.each);
+    this.each = rate > 0 ? Math.min(MAX_NS, Math.ceil(NS_PER_SECOND / rate)) : 0;
+    this.whole = Math.min(MAX_NS, burst * this.each);
     this.limit = rate > 0 && cell !== undefined ? burst : 0;
     if (cell === undefined) this.retryAfterSeconds = 1;
-    this.windowSeconds = rate > 0 ? Math.ceil(Math.min(MOST_NS / NS_PER_SECOND, burst / rate)) : 0;
+    this.windowSeconds = rate > 0 ? Math.ceil(Math.min(MAX_NS / NS_PER_SECOND, burst / rate)) : 0;
   }
 
   isFor(key: Key): boolean {
@@ -132,6 +132,11 @@ export class Buckets {
     const made = new Bucket(key, cell, limitsOf(key, this.defaults));
     if (cell !== undefined) this.buckets.set(key.id, made); // otherwise it may get one later
     return made;
+  }
+
+  /** What a key may do now. */
+  limitsOf(key: Key): RateDefaults {
+    return limitsOf(key, this.defaults);
   }
 
   /** What was taken stays taken. */

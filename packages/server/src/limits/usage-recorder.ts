@@ -10,7 +10,7 @@
 // once. A process that is killed loses what was counted since the last flush, less than a second.
 
 import { recordOf } from "@inkling/contract";
-import { backoffMs, messageOf, RepeatedCheck } from "@inkling/release-store";
+import { backoffMs, messageOf, Poller } from "@inkling/release-store";
 import { DAY_MS, dayOf } from "../keys/day.ts";
 import { COUNTED, type Counted, type EpochMs, type KeyId, SCOPES } from "../keys/key.ts";
 import type { UsageBatch, UsageEntry } from "../store/usage.ts";
@@ -104,7 +104,7 @@ export class UsageRecorder {
   private lastError: string | undefined;
 
   private queue: Promise<boolean> = Promise.resolve(true);
-  private readonly flushes: RepeatedCheck;
+  private readonly flushes: Poller;
   /** How long the last flush took, in ms. */
   private tookMs = 0;
 
@@ -115,7 +115,7 @@ export class UsageRecorder {
     this.id = options.id ?? crypto.randomUUID();
     this.flushMs = options.flushMs ?? FLUSH_MS;
     this.elapsed = options.elapsed ?? (() => performance.now());
-    this.flushes = new RepeatedCheck({
+    this.flushes = new Poller({
       check: async () => {
         const started = performance.now();
         await this.flush();

@@ -13,7 +13,7 @@ import {
 } from "@inkling/engine";
 import { openRelease, requireCurrentName } from "@inkling/release-store";
 import { SMALL_NETWORK, smallCity, smallRelease, temporaryFolder } from "../../../../test/release.ts";
-import { MOST_PREFIXES, networkUse, readNetwork, summarizeNetwork } from "./network-summary.ts";
+import { MAX_PREFIXES, networkUse, readNetwork, summarizeNetworks } from "./network-summary.ts";
 
 const dataDir = temporaryFolder();
 smallRelease(dataDir, 3); // 81.2.69.0/24 is an abuser's
@@ -42,7 +42,7 @@ const sourceOf = (overrides: readonly Override[]): AnswerSource => ({
   mode: "up",
 });
 const summaryOf = (text: string, overrides: readonly Override[] = [], most = 1e6) =>
-  summarizeNetwork(readNetwork(text)!, sourceOf(overrides), most);
+  summarizeNetworks([readNetwork(text)!], sourceOf(overrides), most);
 
 /** Address by address. */
 function slowShares(text: string, overrides: readonly Override[]) {
@@ -111,7 +111,7 @@ describe("a network", () => {
   test("with too many parts is examined from its start, in part", () => {
     const many = Array.from({ length: 200 }, (_, i) => override(`81.2.69.${i}`, "is_proxy", i % 2 === 0));
     const all = summaryOf(SMALL_NETWORK, many);
-    expect(all.prefixes).toHaveLength(MOST_PREFIXES);
+    expect(all.prefixes).toHaveLength(MAX_PREFIXES);
     expect(all.prefix_count).toBeGreaterThan(200);
     const some = summaryOf(SMALL_NETWORK, many, 64);
     expect(some).toMatchObject({ examined: 0.25, prefix_count: 64, flagged: 1 });

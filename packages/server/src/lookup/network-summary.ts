@@ -1,7 +1,8 @@
-// network-summary.ts: what is known of a whole network: its shares by flag and country, and the prefixes that it consists of.
+// network-summary.ts: what is known of whole networks: their shares by flag and country, and the prefixes that they consist
+// of.
 //
-// in   a network; the release and overrides; how many prefixes may be examined
-// out  shares of the network, and its first prefixes, flagged ones before others
+// in   networks of one family; the release and overrides; how many prefixes may be examined
+// out  shares of the networks, and their first prefixes, flagged ones before others
 // err  none thrown
 // cost 0.7 µs for each prefix that has one answer; 45.0.0.0/8 has 54,000, most networks of the size of a /16 some hundred
 //
@@ -40,7 +41,7 @@ interface SummaryPrefix {
 }
 
 /** Shares are from 0 to 1, of the part that was examined. */
-interface NetworkSummary {
+export interface NetworkSummary {
   /** How much of the network was examined: 1, or less where it has too many prefixes. */
   readonly examined: number;
   readonly reserved: number;
@@ -54,8 +55,8 @@ interface NetworkSummary {
   readonly prefixes: readonly SummaryPrefix[];
 }
 
-export const MOST_PREFIXES = 100;
-export const MOST_COUNTRIES = 10;
+export const MAX_PREFIXES = 100;
+export const MAX_COUNTRIES = 10;
 
 /** The network around an address: "203.0.113.9/24" is 203.0.113.0/24. */
 export function readNetwork(text: string): Prefix | undefined {
@@ -74,7 +75,12 @@ export function networkUse({ address, bits }: Prefix): string | undefined {
 }
 
 /** @param most prefixes that may be examined */
-export function summarizeNetwork(network: Prefix, source: AnswerSource, most: number): NetworkSummary {
+export function summarizeNetworks(
+  networks: readonly Prefix[],
+  source: AnswerSource,
+  most: number,
+): NetworkSummary {
+  const size = networks.reduce((sum, { bits }) => sum + 2 ** -bits, 0);
   const { geo, reputation } = source.release!; // the caller has opened it
   const overrides = source.overrides.compiledWith(source.release);
   const unanswered = unansweredNetworks();
@@ -85,9 +91,9 @@ export function summarizeNetwork(network: Prefix, source: AnswerSource, most: nu
   const countries = new Map<string, number>();
   const [flagged, others]: [SummaryPrefix[], SummaryPrefix[]] = [[], []];
   let [examined, reserved, anyFlag, count] = [0, 0, 0, 0];
-  walk(network, coverings, (address, bits) => {
+  visitParts(networks, coverings, (address, bits) => {
     if (count++ === most) return false;
-    const share = 2 ** (network.bits - bits);
+    const share = 2 ** -bits / size;
     examined += share;
     if (unanswered.find(address) !== undefined) {
       reserved += share;
@@ -100,7 +106,7 @@ export function summarizeNetwork(network: Prefix, source: AnswerSource, most: nu
     for (let i = 0; i < flags.length; i++) if ((set >> i) & 1) flags[i]! += share;
     if (set !== 0) anyFlag += share;
     const list = set === 0 ? others : flagged;
-    if (list.length < MOST_PREFIXES) {
+    if (list.length < MAX_PREFIXES) {
       const names = ADDRESS_FLAGS.filter((_, i) => (set >> i) & 1);
       list.push({ network: formatPrefix({ address, bits }), flags: names, country, city });
     }
@@ -108,36 +114,40 @@ export function summarizeNetwork(network: Prefix, source: AnswerSource, most: nu
   });
   const part = (share: number) => Math.min(1, examined === 0 ? 0 : share / examined);
   return {
-    examined: Math.min(1, examined),
+    examined: count <= most ? 1 : Math.min(1, examined), // a sum of many shares is not exact
     reserved: part(reserved),
     flagged: part(anyFlag),
     flags: recordOf(ADDRESS_FLAGS, (_, i) => part(flags[i]!)),
     countries: Array.from(countries, ([iso_code, share]) => ({ iso_code, share: part(share) }))
       .sort((a, b) => b.share - a.share)
-      .slice(0, MOST_COUNTRIES),
+      .slice(0, MAX_COUNTRIES),
     prefix_count: Math.min(count, most),
-    prefixes: [...flagged, ...others].slice(0, MOST_PREFIXES),
+    prefixes: [...flagged, ...others].slice(0, MAX_PREFIXES),
   };
 }
 
 /** What divides the address space into networks of one answer. */
 type Covering = Pick<IpSegment, "networkBits">;
 
-/** Visits a network in parts that have one answer each, until `visit` returns false. */
-function walk(
-  network: Prefix,
-  coverings: readonly Covering[],
-  visit: (address: UnwrappedAddress, bits: number) => boolean,
-): void {
+type Visit = (address: UnwrappedAddress, bits: number) => boolean;
+
+/** Visits networks in parts that have one answer each, until `visit` returns false. */
+export function visitParts(networks: readonly Prefix[], coverings: readonly Covering[], visit: Visit): void {
+  networks.every((network) => visitNetwork(network, coverings, visit));
+}
+
+/** @returns false if `visit` did */
+function visitNetwork(network: Prefix, coverings: readonly Covering[], visit: Visit): boolean {
   const address = new IpAddress() as UnwrappedAddress; // networks of embedded IPv4 are not answered
   address.family = network.address.family;
   address.words.set(network.address.words);
   for (let isOpen = true; isOpen; ) {
     let bits = Math.max(network.bits, alignedBits(address));
     for (const covering of coverings) bits = Math.max(bits, covering.networkBits(address));
-    if (!visit(address, bits)) return;
+    if (!visit(address, bits)) return false;
     isOpen = addSize(address.words, bits) && prefixContains(network, address);
   }
+  return true;
 }
 
 type Place = Pick<SummaryPrefix, "country" | "city">;

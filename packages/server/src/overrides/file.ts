@@ -21,7 +21,7 @@ import { describeOverride, effectText, overrideJson, subjectText } from "./recor
 
 const FILE_FORMAT = "inkling-overrides";
 const FILE_VERSION = 1;
-const MOST_PROBLEMS = 20;
+const MAX_PROBLEMS = 20;
 
 /** One override of a file: what `override add` takes, with author and times. */
 interface ExportedOverride {
@@ -80,7 +80,7 @@ interface ParsedFile {
 export function parseOverrideFile(input: unknown, context: OverrideContext, force: boolean): ParsedFile {
   const file = fileSchema.safeParse(input);
   if (!file.success) {
-    throw new OverrideInputError(issueLines(file.error, "file"));
+    throw new OverrideInputError(issueLines(file.error, "file", input));
   }
   const overrides: NewOverride[] = [];
   const problems: string[] = [];
@@ -112,8 +112,8 @@ export function parseOverrideFile(input: unknown, context: OverrideContext, forc
     }
   }
   if (problems.length > 0) {
-    const more = problems.length - MOST_PROBLEMS;
-    const shown = problems.slice(0, MOST_PROBLEMS);
+    const more = problems.length - MAX_PROBLEMS;
+    const shown = problems.slice(0, MAX_PROBLEMS);
     throw new OverrideInputError(
       more > 0 ? [...shown, `and ${more} more`] : shown,
       codes.size === 1 ? [...codes][0] : "INVALID",
@@ -127,7 +127,7 @@ export function parseOverrideFile(input: unknown, context: OverrideContext, forc
 function readRow(row: unknown, context: OverrideContext, force: boolean): NewOverride | undefined {
   const parsed = rowSchema.safeParse(row);
   if (!parsed.success) {
-    throw new OverrideInputError(issueLines(parsed.error, "override"));
+    throw new OverrideInputError(issueLines(parsed.error, "override", row));
   }
   const { created_at: createdAt, expires_at: expiresAt, ...rest } = parsed.data;
   const isExpired = typeof expiresAt === "number" && expiresAt <= context.now;

@@ -85,7 +85,11 @@ describe("refused, with the reason", () => {
   const rows: [name: string, input: object, reason: RegExp][] = [
     ["no address", at("81.2.69"), /value: is no address or network/],
     ["leading zeros", at("081.2.69.142"), /is no address or network/],
-    ["bits after the prefix", at("81.2.69.142/24"), /no bits set after the prefix/],
+    [
+      "bits after the prefix",
+      at("81.2.69.142/24"),
+      /^value: `81\.2\.69\.142\/24` has host bits set\. Use `81\.2\.69\.0\/24`$/,
+    ],
     ["an address that nobody looks up", at("192.168.0.1"), /is a private address/],
     ["such an address inside IPv6", at("::ffff:10.0.0.1"), /is a private address/],
     ["such a network", at("10.0.0.0/24"), /is a private network/],
@@ -101,7 +105,7 @@ describe("refused, with the reason", () => {
     [
       "neither flag nor verdict",
       at("81.2.69.142", { note: "x" }),
-      /flag: must be one of is_abuser, is_proxy/,
+      /`flag` is required and must be one of is_abuser, is_proxy/,
     ],
     [
       "a mute",
@@ -111,7 +115,7 @@ describe("refused, with the reason", () => {
     [
       "a flag without verdict",
       at("81.2.69.142", { flag: "is_proxy", note: "x" }),
-      /verdict: must be true or/,
+      /`verdict` is required and must be true or/,
     ],
     [
       "a verdict that is text",

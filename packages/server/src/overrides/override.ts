@@ -27,6 +27,7 @@ import {
   specialUse,
   toAsciiDomain,
   unwrapIpv4,
+  withoutHostBits,
 } from "@inkling/engine";
 import { sha256Hex } from "@inkling/release-store";
 import { z } from "zod";
@@ -88,7 +89,7 @@ export interface OverrideContext {
 /** @throws OverrideInputError with every problem */
 export function parseNewOverride(input: unknown, context: OverrideContext): NewOverride {
   const result = newOverrideSchema.safeParse(input);
-  if (!result.success) throw new OverrideInputError(issueLines(result.error, "override"));
+  if (!result.success) throw new OverrideInputError(issueLines(result.error, "override", input));
   const { data } = result;
   const problems: string[] = [];
   const target = readTarget(data.value, problems);
@@ -167,6 +168,8 @@ function readNetwork(text: string, refuse: Refuse): ReadTarget | undefined {
   }
   const network = parsePrefix(text);
   if (network === undefined) {
+    const meant = withoutHostBits(text);
+    if (meant !== undefined) return refuse(`\`${text}\` has host bits set. Use \`${meant}\``);
     return refuse(
       "is no address or network: write 203.0.114.9, 203.0.114.0/24 or 2a00:1450::/32, with no bits set after the prefix",
     );

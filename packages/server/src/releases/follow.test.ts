@@ -96,9 +96,9 @@ function setUp(unsound: readonly number[] = [], answersHere = false) {
       hooks.whileVerifying(name);
       hooks.isVerifying = false;
       if (bad.has(name)) throw new ReleaseError(`release ${name}: body checksum`);
-      if (passing.has(name)) throw new ReleaseError("EMFILE", undefined, { isPassing: true });
+      if (passing.has(name)) throw new ReleaseError("EMFILE", undefined, { isRetryable: true });
       if (unreadable.has(name)) {
-        throw new ReleaseError("EIO", undefined, { isPassing: true, isUnreadable: true });
+        throw new ReleaseError("EIO", undefined, { isRetryable: true, isUnreadable: true });
       }
       const { stamps } = findFiles(dataDir, name);
       const unknown = Object.keys(stamps).filter((sha256) => known[sha256] !== stamps[sha256]);

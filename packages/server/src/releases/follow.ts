@@ -273,7 +273,7 @@ export class Releases {
     const files = findFiles(dataDir, name);
     if (!isSame(files.stamps, stamps)) {
       const message = `release ${name}: changed while it was verified`;
-      throw new ReleaseError(message, undefined, { isPassing: true });
+      throw new ReleaseError(message, undefined, { isRetryable: true });
     }
     if (!this.sound.wereReadHere(stamps)) return; // a process died of one of its segments meanwhile: it is read again
     this.attempts.forget(name);
@@ -282,7 +282,7 @@ export class Releases {
   }
 
   private fail(name: string, error: unknown, signature: string): void {
-    const isLasting = error instanceof ReleaseError && !error.isPassing;
+    const isLasting = error instanceof ReleaseError && !error.isRetryable;
     const retryMs = this.attempts.failed(name, signature, isLasting);
     const isUnreadable = error instanceof ReleaseError && error.isUnreadable;
     const failure = { name, reason: messageOf(error), isUnreadable, retryMs };
@@ -338,8 +338,8 @@ export class Releases {
     try {
       findFiles(options.dataDir, name);
     } catch (error) {
-      const isPassing = error instanceof ReleaseError && error.isPassing;
-      if (!isPassing) this.fail(name, error, this.attempts.signatureOf(name));
+      const isRetryable = error instanceof ReleaseError && error.isRetryable;
+      if (!isRetryable) this.fail(name, error, this.attempts.signatureOf(name));
       return;
     }
     this.manifestStamp = manifest;

@@ -65,23 +65,23 @@ test("a release is not sound when its segment is gone, and not known to be while
   writeFileSync(join(temp, `releases/${name}.json`), JSON.stringify(release));
   const errorOf = () => verifyInProcess({}, temp, name).catch((error: ReleaseError) => error);
   expect(await errorOf()).toMatchObject({
-    isPassing: false,
+    isRetryable: false,
     message: expect.stringContaining("is not there"),
   });
   const path = join(temp, `segments/${sha256}.seg`);
   writeFileSync(path, new Uint8Array(100));
-  expect(await errorOf()).toMatchObject({ isPassing: false, damaged: [`segments/${sha256}.seg`] });
+  expect(await errorOf()).toMatchObject({ isRetryable: false, damaged: [`segments/${sha256}.seg`] });
   rmSync(path);
   // What Linux answers to reading this file is what it answers to reading a bad sector: EIO.
   symlinkSync("/proc/self/mem", path);
   writeFileSync(join(temp, `segments/${sha256}.verified`), "");
   if (process.platform === "linux") {
-    const faults = { isPassing: true, isUnreadable: true };
+    const faults = { isRetryable: true, isUnreadable: true };
     expect(await errorOf()).toMatchObject({ ...faults, message: expect.stringContaining("EIO") });
     expect(existsSync(join(temp, `segments/${sha256}.verified`))).toBe(false);
   }
   const killed = await verifyInProcess({}, temp, name, {}, AbortSignal.abort()).catch(
     (error: ReleaseError) => error,
   );
-  expect(killed).toMatchObject({ isPassing: true, message: expect.stringContaining("cannot be verified") });
+  expect(killed).toMatchObject({ isRetryable: true, message: expect.stringContaining("cannot be verified") });
 });

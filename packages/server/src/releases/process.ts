@@ -5,7 +5,7 @@
 
 /** For a disk that never answers. */
 const LIMIT_MS = 600_000;
-const MOST_REASON = 300;
+const MAX_REASON = 300;
 
 /** Variables of a process: no setting, and no credential. */
 export type ProcessEnvironment = Readonly<Record<string, string>>;
@@ -42,7 +42,7 @@ export async function runInProcess<T>(
     if (answer !== undefined) return answer.value;
     const how = child.signalCode === null ? `exit code ${child.exitCode}` : child.signalCode;
     const first = complaint.split("\n").find((line) => /error|panic/i.test(line)) ?? "";
-    throw new ProcessFailed(`its process ended: ${how} ${first}`.trim().slice(0, MOST_REASON));
+    throw new ProcessFailed(`its process ended: ${how} ${first}`.trim().slice(0, MAX_REASON));
   } catch (error) {
     if (error instanceof ProcessFailed) throw error;
     throw new ProcessFailed(`its process did not start: ${error instanceof Error ? error.message : error}`);

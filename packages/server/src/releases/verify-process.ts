@@ -14,7 +14,7 @@ import { answerOnce } from "./process.ts";
 
 export type VerifyAnswer =
   | { readonly sound: Verification }
-  | ({ readonly refusal: string } & Pick<ReleaseError, "hint" | "isPassing" | "isUnreadable" | "damaged">);
+  | ({ readonly refusal: string } & Pick<ReleaseError, "hint" | "isRetryable" | "isUnreadable" | "damaged">);
 
 interface VerifyOrder {
   readonly dataDir: string;
@@ -27,7 +27,7 @@ answerOnce(({ dataDir, name, known }: VerifyOrder): VerifyAnswer => {
     return { sound: verifyRelease(dataDir, name, known) };
   } catch (error) {
     if (!(error instanceof ReleaseError)) throw error;
-    const { hint, isPassing, isUnreadable, damaged } = error;
-    return { refusal: messageOf(error), hint, isPassing, isUnreadable, damaged };
+    const { hint, isRetryable, isUnreadable, damaged } = error;
+    return { refusal: messageOf(error), hint, isRetryable, isUnreadable, damaged };
   }
 });

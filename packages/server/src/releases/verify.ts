@@ -14,7 +14,7 @@ import type { VerifyAnswer } from "./verify-process.ts";
 
 /**
  * @param known stamps of files that were verified already: they are not read again
- * @throws ReleaseError when it is not sound, or, with `isPassing`, when that could not be found out
+ * @throws ReleaseError when it is not sound, or, with `isRetryable`, when that could not be found out
  */
 export async function verifyInProcess(
   env: ProcessEnvironment,
@@ -35,7 +35,7 @@ export async function verifyInProcess(
   } catch (error) {
     if (!(error instanceof ProcessFailed)) throw error;
     throw new ReleaseError(`release ${name} cannot be verified: ${error.message}`, undefined, {
-      isPassing: true,
+      isRetryable: true,
     });
   }
 }

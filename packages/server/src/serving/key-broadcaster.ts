@@ -11,7 +11,7 @@ import type { CellMemory } from "../limits/cell-memory.ts";
 import type { CellIndex } from "../limits/cells.ts";
 import { type StoredUsage, UsageCollector, type UsageSink } from "../limits/usage-collector.ts";
 
-const LEAST_CELLS = 1024;
+const MIN_CELLS = 1024;
 
 interface KeyAssignment {
   /** Grows with each snapshot. */
@@ -43,7 +43,7 @@ export class KeyBroadcaster {
     const added = [...keyIds].filter((keyId) => !allocator.cells.has(keyId));
     let fault: unknown;
     try {
-      memory.reserve(Math.max(LEAST_CELLS, 2 ** Math.ceil(Math.log2(allocator.size + added.length + 1))));
+      memory.reserve(Math.max(MIN_CELLS, 2 ** Math.ceil(Math.log2(allocator.size + added.length + 1))));
     } catch (error) {
       fault = error;
       for (const keyId of added) keyIds.delete(keyId);

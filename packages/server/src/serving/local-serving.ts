@@ -6,9 +6,9 @@ import type { CellMemory } from "../limits/cell-memory.ts";
 import { MxCounts } from "../mx/counts.ts";
 import { Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
-import { Answering } from "./answering.ts";
 import type { Change, ServerOptions } from "./options.ts";
 import { ReleaseFollower, releaseMessage } from "./release-follower.ts";
+import { RequestServer } from "./request-server.ts";
 import type { Services } from "./services.ts";
 import type { Serving } from "./serving.ts";
 
@@ -22,7 +22,7 @@ export class LocalServing implements Serving {
   private readonly memory: CellMemory;
   private readonly log: Log;
   private services: Services | undefined;
-  private answering: Answering | undefined;
+  private requestServer: RequestServer | undefined;
   private readonly releases: ReleaseFollower;
 
   constructor(options: ServerOptions, memory: CellMemory, log: Log) {
@@ -44,49 +44,51 @@ export class LocalServing implements Serving {
     const state = { releases, keyring, overrides, rulesets, visits, decisions };
     const parts = { mode, version, ...state, cells: this.memory.cells, counts, log };
     this.services = services;
-    this.answering = new Answering(options, parts);
+    this.requestServer = new RequestServer(options, parts);
     this.publish("keys");
     this.publish("release");
-    return this.answering.listen();
+    return this.requestServer.listen();
   }
 
   /** Overrides and the ruleset are read from the services at each request. */
   publish(change: Change): void {
-    const { services, answering } = this;
-    if (services === undefined || answering === undefined) return;
+    const { services, requestServer } = this;
+    if (services === undefined || requestServer === undefined) return;
     if (change === "release") void this.releases.follow(releaseMessage(services.releases));
     if (change !== "keys") return;
     const { keys, usage } = services;
-    answering.replaceCells(this.memory.cells, keys.current.cells);
+    requestServer.replaceCells(this.memory.cells, keys.current.cells);
     keys.settle(keys.current.change, usage, Date.now());
   }
 
   reload(settings: ServerSettings): void {
-    this.answering?.reload(settings);
+    this.requestServer?.reload(settings);
   }
 
   get mx(): MxCounts {
-    return this.answering?.mxCounts ?? new MxCounts();
+    return this.requestServer?.mxCounts ?? new MxCounts();
   }
 
   get connections() {
-    return this.answering?.connections ?? { open: undefined, refused: 0, most: this.options.maxConnections };
+    return (
+      this.requestServer?.connections ?? { open: undefined, refused: 0, most: this.options.maxConnections }
+    );
   }
 
   async refresh(): Promise<void> {}
 
   drain(): void {
-    this.answering?.drain();
+    this.requestServer?.drain();
   }
 
   async stop(): Promise<void> {
-    await this.answering?.acceptLast();
-    await this.answering?.stop();
+    await this.requestServer?.acceptLast();
+    await this.requestServer?.stop();
     await this.releases.stop();
   }
 
   async kill(): Promise<void> {
     await this.releases.stop();
-    await this.answering?.kill();
+    await this.requestServer?.kill();
   }
 }

@@ -30,7 +30,7 @@ const REPORT_MS = 3_600_000;
 /** After notices have come for so long, that they are missing is news. */
 const STEADY_MS = 60_000;
 /** Keys that are made by the hundred are read again ten times a second, not a hundred times. */
-const LEAST_BETWEEN_MS = 100;
+const MIN_BETWEEN_MS = 100;
 
 const NO_NOTICE = "a notice to itself did not come back: is PgBouncer in transaction mode in between?";
 
@@ -140,7 +140,7 @@ export class NoticeListener {
     if (text === this.id) this.onProbe?.();
     const kind = NOTICED.find((known) => known === text);
     if (kind === undefined || this.late.has(kind) || this.isStopped) return;
-    const wait = (this.lastAt.get(kind) ?? Number.NEGATIVE_INFINITY) + LEAST_BETWEEN_MS - performance.now();
+    const wait = (this.lastAt.get(kind) ?? Number.NEGATIVE_INFINITY) + MIN_BETWEEN_MS - performance.now();
     const pass = () => {
       this.late.delete(kind);
       this.lastAt.set(kind, performance.now());

@@ -95,7 +95,7 @@ export class OverrideStore {
       const total = inForce.length + added.length;
       if (total > MAX_OVERRIDES) {
         throw new OverrideConflictError("TOO_MANY", [
-          `there would be ${total} overrides in force; the most is ${MAX_OVERRIDES}`,
+          `there would be ${total} overrides in force; the maximum is ${MAX_OVERRIDES}`,
         ]);
       }
       for (let at = 0; at < added.length; at += ROWS_AT_ONCE) {

@@ -69,12 +69,12 @@ function describeUpdate(update: Update | null): string {
   return `The last update ended ${time} after ${last.seconds.toFixed(1)} s: ${what}${describeFailed(failed)}.`;
 }
 
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 
 function describeFailed(failed: readonly string[]): string {
   if (failed.length === 0) return "";
-  const more = failed.length > MOST_NAMED ? ` and ${failed.length - MOST_NAMED} more` : "";
-  const names = failed.slice(0, MOST_NAMED).join(", ");
+  const more = failed.length > MAX_NAMED ? ` and ${failed.length - MAX_NAMED} more` : "";
+  const names = failed.slice(0, MAX_NAMED).join(", ");
   return `; ${failed.length} ${failed.length === 1 ? "feed" : "feeds"} failed: ${names}${more}`;
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { describeFound, findTyped, findValues, MOST_TEXT, MOST_VALUES } from "./find-values.ts";
+import { describeFound, findTyped, findValues, MAX_TEXT, MAX_VALUES } from "./find-values.ts";
 
 const CASES: readonly [text: string, values: readonly string[]][] = [
   ['203.0.113.9 - - [01/Jun/2026:12:00:00 +0000] "GET /a.html HTTP/1.1" 200', ["203.0.113.9"]],
@@ -39,9 +39,9 @@ describe("text of any kind", () => {
   });
 
   test("is bounded, in values and in characters", () => {
-    const many = findValues(Array.from({ length: MOST_VALUES + 5 }, (_, i) => `a${i}.com`).join(" "));
-    expect([many.values.length, many.total, many.isCut]).toEqual([MOST_VALUES, MOST_VALUES + 5, false]);
-    const long = findValues(`1.1.1.1 ${" ".repeat(MOST_TEXT)} 8.8.8.8`);
+    const many = findValues(Array.from({ length: MAX_VALUES + 5 }, (_, i) => `a${i}.com`).join(" "));
+    expect([many.values.length, many.total, many.isCut]).toEqual([MAX_VALUES, MAX_VALUES + 5, false]);
+    const long = findValues(`1.1.1.1 ${" ".repeat(MAX_TEXT)} 8.8.8.8`);
     expect([long.values, long.isCut]).toEqual([["1.1.1.1"], true]);
     expect(describeFound(long)).toEndWith("; only the first 2,000,000 characters were read");
   });
@@ -49,7 +49,7 @@ describe("text of any kind", () => {
   test("hostile text takes no longer than its length", () => {
     // With backtracking over the whole text one of these would take hours.
     for (const part of ["a", "1.", ":", "a@", "a-", "x.y", "0:", "é", "@", "a.", "!", "1:2.", "a.-"]) {
-      expect(findValues(part.repeat(MOST_TEXT / part.length)).total).toBeLessThan(2);
+      expect(findValues(part.repeat(MAX_TEXT / part.length)).total).toBeLessThan(2);
     }
   });
 

@@ -9,7 +9,7 @@ export const KINDS = ["address", "network", "email", "domain"] as const;
 export type Kind = (typeof KINDS)[number];
 
 export interface Found {
-  /** At most {@link MOST_VALUES}. */
+  /** At most {@link MAX_VALUES}. */
   readonly values: readonly string[];
   readonly counts: Readonly<Record<Kind, number>>;
   readonly total: number;
@@ -20,9 +20,9 @@ export interface Found {
 }
 
 /** Looked up. */
-export const MOST_VALUES = 1_000;
+export const MAX_VALUES = 1_000;
 /** Characters that are read. */
-export const MOST_TEXT = 2_000_000;
+export const MAX_TEXT = 2_000_000;
 
 const LABEL = "[\\p{L}\\p{N}](?:[\\p{L}\\p{N}\\p{M}-]{0,61}[\\p{L}\\p{N}\\p{M}])?";
 const DOMAIN = `(?:${LABEL}\\.){1,20}(?=\\p{L}[\\p{L}\\p{N}\\p{M}-])${LABEL}`;
@@ -48,7 +48,7 @@ const FILES = new Set(
 export function findValues(text: string): Found {
   const seen = new Map<string, readonly [text: string, kind: Kind]>();
   let repeated = 0;
-  for (const { groups = {} } of text.slice(0, MOST_TEXT).matchAll(VALUES)) {
+  for (const { groups = {} } of text.slice(0, MAX_TEXT).matchAll(VALUES)) {
     const found = read(groups);
     if (found === undefined) continue;
     const key = found[0].toLowerCase();
@@ -58,21 +58,21 @@ export function findValues(text: string): Found {
   const counts = { address: 0, network: 0, email: 0, domain: 0 };
   for (const [, kind] of seen.values()) counts[kind]++;
   const values = Array.from(seen.values(), ([value]) => value);
-  return finish(values, counts, repeated, text.length > MOST_TEXT);
+  return finish(values, counts, repeated, text.length > MAX_TEXT);
 }
 
 function finish(values: string[], counts: Found["counts"], repeated: number, isCut: boolean): Found {
-  return { values: values.slice(0, MOST_VALUES), counts, total: values.length, repeated, isCut };
+  return { values: values.slice(0, MAX_VALUES), counts, total: values.length, repeated, isCut };
 }
 
 /** What is typed as one word is looked up as it is: the answer says what is wrong with it. */
 export function findTyped(text: string): Found {
   const found = findValues(text);
   const word = text.trim();
-  if (found.total > 0 || word === "" || /\s/.test(word) || word.length > MOST_WORD) return found;
+  if (found.total > 0 || word === "" || /\s/.test(word) || word.length > MAX_WORD) return found;
   return finish([word], found.counts, 0, false);
 }
-const MOST_WORD = 400;
+const MAX_WORD = 400;
 
 type Groups = Readonly<Record<string, string | undefined>>;
 
@@ -118,7 +118,7 @@ export function describeFound({ values, counts, total, repeated, isCut }: Found)
     `Found ${n(total, "value")}${kinds.length > 0 ? `: ${new Intl.ListFormat("en").format(kinds)}` : ""}`,
     repeated > 0 && n(repeated, "repetition"),
     total > values.length && `the first ${values.length.toLocaleString("en-US")} are looked up`,
-    isCut && `only the first ${MOST_TEXT.toLocaleString("en-US")} characters were read`,
+    isCut && `only the first ${MAX_TEXT.toLocaleString("en-US")} characters were read`,
   ]
     .filter(Boolean)
     .join("; ");

@@ -11,11 +11,11 @@ import { messageOf, notify, type PageProps, useLoad } from "../../hooks.ts";
 import { AddressResult } from "./address.tsx";
 import { lacksData, readsData } from "./answers.ts";
 import { EmailResult } from "./email.tsx";
-import { describeFound, type Found, findTyped, findValues, MOST_TEXT, MOST_VALUES } from "./find-values.ts";
+import { describeFound, type Found, findTyped, findValues, MAX_TEXT, MAX_VALUES } from "./find-values.ts";
 import { NetworkResult } from "./network.tsx";
 import { ResultList } from "./results.tsx";
 
-const NOTE = `Or paste any text, such as a log or an email: up to ${MOST_VALUES.toLocaleString("en-US")} values in it are looked up. Lookups here are not logged, not counted, and stay on this server.`;
+const NOTE = `Or paste any text, such as a log or an email: up to ${MAX_VALUES.toLocaleString("en-US")} values in it are looked up. Lookups here are not logged, not counted, and stay on this server.`;
 
 interface Search {
   readonly found: Found;
@@ -93,7 +93,7 @@ export function LookupPage({ rest }: PageProps) {
 
 /** UTF-8, or what the first bytes announce: spreadsheets write UTF-16. */
 async function readText(file: File): Promise<string> {
-  const bytes = new Uint8Array(await file.slice(0, 4 * MOST_TEXT).arrayBuffer());
+  const bytes = new Uint8Array(await file.slice(0, 4 * MAX_TEXT).arrayBuffer());
   const [a, b] = bytes;
   const isUtf16 = (a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff);
   return new TextDecoder(isUtf16 ? (a === 0xff ? "utf-16le" : "utf-16be") : "utf-8").decode(bytes);
@@ -132,8 +132,8 @@ const Examples = () => (
 );
 
 /** Values of one request, and bytes of its body, that the admin API takes. */
-const MOST_AT_ONCE = 100;
-const MOST_BYTES = 12_000;
+const MAX_AT_ONCE = 100;
+const MAX_BYTES = 12_000;
 
 async function lookUp(values: readonly string[], signal: AbortSignal): Promise<Lookup> {
   const all: Answer[] = [];
@@ -148,7 +148,7 @@ async function lookUp(values: readonly string[], signal: AbortSignal): Promise<L
 /** The values from one on that fit into a request. */
 function nextOf(values: readonly string[], from: number): readonly string[] {
   let [to, bytes] = [from, 0];
-  while (to < values.length && to - from < MOST_AT_ONCE && bytes < MOST_BYTES) {
+  while (to < values.length && to - from < MAX_AT_ONCE && bytes < MAX_BYTES) {
     bytes += 3 * (values[to++]?.length ?? 0);
   }
   return values.slice(from, to);

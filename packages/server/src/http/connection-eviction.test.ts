@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { type Connection, excessConnections } from "./greedy-sources.ts";
+import { type Connection, excessConnections } from "./connection-eviction.ts";
 
 /** Connections by source; their numbers are their descriptors, and how long they have been idle. */
 function connectionsOf(

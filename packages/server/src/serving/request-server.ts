@@ -1,4 +1,4 @@
-// answering.ts: what a process that answers requests has: the API on a port, limits, DNS checks, a bound on connections.
+// request-server.ts: what a process that answers requests has: the API on a port, limits, DNS checks, a bound on connections.
 // The same in a server of one process and in each worker of several.
 
 import type { SettingsOf } from "@inkling/contract";
@@ -50,7 +50,7 @@ interface AnsweringParts extends Pick<AppOptions, "mode" | "version"> {
   readonly worker?: { readonly slot: number } & Required<Pick<ConnectionLimitOptions, "share" | "workers">>;
 }
 
-export class Answering {
+export class RequestServer {
   readonly mxCounts = new MxCounts();
   private settings: WorkerSettings;
   private readonly parts: AnsweringParts;

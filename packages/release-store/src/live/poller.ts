@@ -1,4 +1,4 @@
-// repeated-check.ts: a check that runs again and again, one at a time, and at once when it is asked for.
+// poller.ts: a check that runs again and again, one at a time, and at once when it is asked for.
 
 import { aborted } from "./aborted.ts";
 
@@ -9,7 +9,7 @@ interface RepeatedCheckOptions {
   readonly waitMs: () => number;
 }
 
-export class RepeatedCheck {
+export class Poller {
   private readonly options: RepeatedCheckOptions;
   private running: Promise<void> | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;

@@ -1,4 +1,4 @@
-// makers.ts: the loaded feeds of a segment -> its sections.
+// segment-builders.ts: the loaded feeds of a segment -> its sections.
 
 import { formatPrefix, type Release, type SegmentKind } from "@inkling/engine";
 import type { DomainClaims, NetworkClaims, NetworkSubject } from "../catalog/claims.ts";
@@ -41,13 +41,14 @@ interface Made extends Decided {
 }
 
 /** Given the feeds that belong to the segment (parts.ts), in the order of the feed table. */
-export const MAKERS: Readonly<Record<SegmentKind, (parts: readonly LoadedFeed[], effects: Effects) => Made>> =
-  {
-    geo: makeGeo,
-    reputation: makeReputation,
-    email: makeEmail,
-    network: makeNetwork,
-  };
+export const SEGMENT_BUILDERS: Readonly<
+  Record<SegmentKind, (parts: readonly LoadedFeed[], effects: Effects) => Made>
+> = {
+  geo: makeGeo,
+  reputation: makeReputation,
+  email: makeEmail,
+  network: makeNetwork,
+};
 
 function makeGeo(parts: readonly LoadedFeed[], { emit }: Effects): Made {
   const contents = parts.map((loaded) => ({ id: loaded.feed.id, ...loaded.content() }));

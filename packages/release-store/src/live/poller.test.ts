@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
-import { RepeatedCheck } from "./repeated-check.ts";
+import { Poller } from "./poller.ts";
 
 /** A check that ends when the test lets it. */
 function held() {
   const ends: (() => void)[] = [];
   const check = () => new Promise<void>((resolve) => void ends.push(resolve));
-  return { ends, checks: new RepeatedCheck({ check, waitMs: () => 1e6 }) };
+  return { ends, checks: new Poller({ check, waitMs: () => 1e6 }) };
 }
 
 test("asked for during a check, checks once more after it, for all who ask", async () => {

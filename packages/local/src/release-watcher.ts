@@ -1,4 +1,4 @@
-// keeper.ts: keeps up with the releases of a data folder, and of a channel that fills it; runs in a thread of its own.
+// release-watcher.ts: keeps up with the releases of a data folder, and of a channel that fills it; runs in a thread of its own.
 //
 // in   the data folder's `current`, looked at once a second; the channel, every two
 // out  each release that is sound: where files cannot be mapped, with the bytes of segments that the one before has not
@@ -54,7 +54,7 @@ export interface Refused {
   readonly hint: string | undefined;
 }
 
-export type KeeperMessage = Prepared | Refused | RulesetMessage;
+export type WatcherMessage = Prepared | Refused | RulesetMessage;
 
 /** What became of a release that was handed over: without a reason it answers. */
 export interface Taken {
@@ -63,9 +63,9 @@ export interface Taken {
   readonly hint?: string | undefined;
 }
 
-export class Keeper {
+export class ReleaseWatcher {
   private readonly options: SourceOptions;
-  private readonly report: (message: KeeperMessage) => void;
+  private readonly report: (message: WatcherMessage) => void;
   private readonly stopped = new AbortController();
   private readonly channel: Live<string | undefined> | undefined;
   private readonly releases: Live<string | undefined>;
@@ -79,7 +79,7 @@ export class Keeper {
   private answer: ((taken: Taken) => void) | undefined;
 
   /** @throws ChannelError when a bucket has no credentials */
-  constructor(options: SourceOptions, report: (message: KeeperMessage) => void) {
+  constructor(options: SourceOptions, report: (message: WatcherMessage) => void) {
     this.options = options;
     this.report = report;
     const live = {

@@ -1,0 +1,57 @@
+// networks.ts: what is known of a network or an AS, without a server: shares by flag and country, feeds, owners, parts.
+//
+// in   a network or an AS number; the release in use and the overrides that apply
+// out  a report of the network; of an AS, one for each family
+// err  Refused: the network is of special use; CliError: the release has no network data, or none of the AS
+// cost an AS: a pass over the network segment, half a second
+
+import { type AnswerSource, formatPrefix, type Prefix } from "@inkling/engine";
+import { explainNetworks, networksOfSystem } from "@inkling/server/network-sources";
+import { networkUse, summarizeNetworks } from "@inkling/server/network-summary";
+import { CliError, EXIT } from "../terminal/errors.ts";
+import type { NetworksReport, SystemReport } from "../terminal/network-text.ts";
+import { type AnswerData, reserved } from "./answer.ts";
+
+/** Examined for one value: about a second. */
+const MAX_PARTS = 1 << 18;
+
+/** @throws Refused for a network of special use */
+export function reportOfNetwork(network: Prefix, data: AnswerData, now: number): NetworksReport {
+  const use = networkUse(network);
+  if (use !== undefined) throw reserved(formatPrefix(network), network.address, use);
+  return reportOf([network], data, now);
+}
+
+/** @throws CliError */
+export function reportOfSystem(asn: number, data: AnswerData, now: number): SystemReport {
+  const segment = data.release.network;
+  if (segment === undefined)
+    throw new CliError("the release has no data about networks", "`npx @inkling/cli doctor` shows why");
+  const found = networksOfSystem(asn, segment);
+  if (found === undefined)
+    throw new CliError(
+      `no network of AS${asn} is known`,
+      "the AS announces nothing, or the release has no data about it",
+      EXIT.error,
+    );
+  const { organization, v4, v6 } = found;
+  return {
+    number: asn,
+    organization,
+    ...(v4.length > 0 && { ipv4: reportOf(v4, data, now) }),
+    ...(v6.length > 0 && { ipv6: reportOf(v6, data, now) }),
+  };
+}
+
+function reportOf(
+  networks: readonly Prefix[],
+  { release, overrides }: AnswerData,
+  now: number,
+): NetworksReport {
+  const source: AnswerSource = { release, overrides, now, mode: "up" };
+  return {
+    networks: networks.map(formatPrefix),
+    ...summarizeNetworks(networks, source, MAX_PARTS),
+    ...explainNetworks(networks, source, MAX_PARTS),
+  };
+}
