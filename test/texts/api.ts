@@ -28,6 +28,10 @@ export const ELSEWHERE: Readonly<Partial<Record<ProblemCode | AdminProblemCode, 
   RELEASE_NOT_FOUND: "test/admin-api.test.ts",
   RELEASE_CONFLICT: "test/admin-api.test.ts",
   ACTION_REFUSED: "test/admin-api.test.ts",
+  SIGNATURE_INVALID: "packages/server/src/api/supabase-hook.test.ts",
+  WEBHOOKS_FULL: "packages/server/src/admin/webhooks.test.ts",
+  WEBHOOK_NOT_FOUND: "packages/server/src/admin/webhooks.test.ts",
+  WEBHOOK_URL_REFUSED: "packages/server/src/admin/webhooks.test.ts",
 };
 
 const GEO = "/v1/ip-intel/geolocate/";
