@@ -86,7 +86,7 @@ export const PROBLEMS = {
     status: 400,
     title: "Not a value that can be looked up",
     detail: "A value is a JSON string.",
-    hint: "a value must be a text of at most 64 KiB",
+    hint: "a value must be a string of at most 64 KiB",
   },
   KEY_MISSING: {
     status: 401,

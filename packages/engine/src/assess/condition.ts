@@ -63,8 +63,22 @@ function parseText(text: string): ASTNode {
     return parse(text).ast;
   } catch (error) {
     if (!(error instanceof ParseError)) throw error;
-    throw new ConditionError(error.summary, error.node?.pos ?? 0);
+    throw foreignOperator(text) ?? new ConditionError(error.summary, error.node?.pos ?? 0);
   }
+}
+
+/** Operators of other languages, and what a condition has instead. */
+const FOREIGN: Readonly<Record<string, string>> = { "=": "==", and: "&&", or: "||", not: "!", "<>": "!=" };
+/** Literals are skipped as a whole. */
+const FOREIGN_OR_LITERAL = /"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|==|[<>!]=|<>|=|(?<![\w.])(?:and|or|not)\b/g;
+
+/** In a text that cannot be parsed: the first such operator. */
+function foreignOperator(text: string): ConditionError | undefined {
+  for (const { 0: found, index } of text.matchAll(FOREIGN_OR_LITERAL)) {
+    const own = Object.hasOwn(FOREIGN, found) ? FOREIGN[found] : undefined;
+    if (own !== undefined) return new ConditionError(`write \`${own}\` instead of \`${found}\``, index);
+  }
+  return undefined;
 }
 
 const NAMES: Readonly<Record<FactType, string>> = {

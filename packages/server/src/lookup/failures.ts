@@ -35,6 +35,7 @@ export function problemOf(failure: LookupFailure, isCaller = false): Problem {
 
 const PROXY_HINT =
   "If your application sits behind a proxy or load balancer, it is passing on that machine's address: configure it to take the visitor's from X-Forwarded-For.";
+const SANDBOX_HINT = "To try a request with it, use a sandbox key (`ink_test_…`): docs/sandbox.md.";
 const OWN_PROXY_HINT =
   "If there is a proxy in front of this server, its operator has to list it in INKLING_TRUSTED_PROXIES.";
 
@@ -42,6 +43,6 @@ function reservedProblem(use: string, isCaller: boolean): Problem {
   const what = `${/^[aeiou]/i.test(use) ? "an" : "a"} ${use} address`;
   const detail = isCaller
     ? `Your own address, as this server sees it, is ${what}. ${OWN_PROXY_HINT}`
-    : `This is ${what}: no visitor from the internet has it. ${PROXY_HINT}`;
+    : `This is ${what}: no visitor from the internet has it. ${use === "documentation" ? SANDBOX_HINT : PROXY_HINT}`;
   return problem("IP_ADDRESS_RESERVED", detail);
 }
