@@ -107,7 +107,10 @@ const UNIT = z.number("must be a number").min(0, "must be 0 or more").max(1, "mu
 
 const RULE = z.strictObject({
   name: NAME,
-  when: z.string("must be a string with a condition"),
+  when: z.string({
+    error: ({ input }) =>
+      input === undefined ? "is required: a condition" : "must be a string with a condition",
+  }),
   // biome-ignore lint/suspicious/noThenProperty: the word of the file; nobody awaits a rule
   then: ACTION,
   review: z.boolean("must be true or false").default(false),

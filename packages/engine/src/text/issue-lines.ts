@@ -8,9 +8,15 @@ import type { z } from "zod";
  * @param depth members of the path that are shown, for inputs where all elements of a list get the same message
  */
 export function issueLines(error: z.ZodError, root: string, depth = Number.POSITIVE_INFINITY): string[] {
-  const lines = error.issues.map(({ path, message }) => {
-    const place = path.slice(0, depth).join(".");
-    return `${place || root}: ${message}`;
+  const lines = error.issues.map((issue) => {
+    const place = issue.path.slice(0, depth).join(".");
+    return `${place || root}: ${textOf(issue)}`;
   });
   return [...new Set(lines)];
 }
+
+/** Zod's own words about types, where a schema has none. */
+const textOf = ({ message }: z.core.$ZodIssue): string =>
+  message
+    .replace(/^Invalid input: expected \w+, received undefined$/, "is required")
+    .replace(/^Unrecognized key(s?): /, "unknown member$1 ");
