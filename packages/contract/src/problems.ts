@@ -100,7 +100,7 @@ export const PROBLEMS = {
   KEY_INVALID: {
     status: 401,
     title: "Unknown API key",
-    detail: "This is not a key of this server, or it was revoked.",
+    detail: "This server has no such key, or it was revoked. A new key is accepted within a second.",
     headers: INVALID_TOKEN,
     hint: "compare the key with `inkling keys list` on the server",
   },
