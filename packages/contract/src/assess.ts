@@ -2,7 +2,7 @@
 //
 // The reasons of the engine, OpenAPI, the SDKs' types and the tables of docs/decisions.md derive from these rows.
 
-import { ANSWER_MEMBERS } from "./members.ts";
+import { ANSWER_MEMBERS, NETWORK_KINDS, NETWORK_SERVICES } from "./members.ts";
 import type { Shape, ValueOf } from "./shapes.ts";
 
 /** What to do with a visitor, from the mildest to the strictest. */
@@ -31,6 +31,8 @@ interface FactRow {
   readonly meaning: string;
   /** What a release may lack, which leaves the fact unknown: a name in `degraded`. */
   readonly data?: DegradedData;
+  /** All that a text can be, or the items of a list; undefined: anything. */
+  readonly values?: readonly string[];
 }
 
 /** What `degraded` can name. */
@@ -71,15 +73,28 @@ const FACTS = {
   "ip.is_abuser": { type: "boolean", data: "is_abuser", meaning: "flag of the reputation" },
   "ip.is_proxy": { type: "boolean", data: "is_proxy", meaning: "flag of the reputation" },
   "ip.is_tor_exit": { type: "boolean", data: "is_tor_exit", meaning: "flag of the reputation" },
-  "ip.kind": { type: "text", ...NETWORK, meaning: "kind of the network: `hosting`, `isp`, `mobile`" },
+  "ip.kind": {
+    type: "text",
+    ...NETWORK,
+    values: NETWORK_KINDS,
+    meaning:
+      "kind of the network: `hosting`, `isp`, `mobile`, `education`, `government`, `business` or `unknown`",
+  },
   "ip.shared": { type: "boolean", ...NETWORK, meaning: "many people come from one address, as published" },
-  "ip.services": { type: "list", ...NETWORK, meaning: "what operators publish: `relay`, `crawler`, `cdn`" },
+  "ip.services": {
+    type: "list",
+    ...NETWORK,
+    values: NETWORK_SERVICES,
+    meaning:
+      "what operators publish: `cdn`, `crawler`, `mail_sender`, `monitor`, `relay`, `resolver`, `webhook_sender`",
+  },
   "ip.operator": { type: "text", ...NETWORK, meaning: "who publishes that its service runs there" },
   "ip.asn": { type: "number", ...NETWORK, meaning: "number of the autonomous system" },
   "ip.organization": { type: "text", ...NETWORK, meaning: "name of the autonomous system" },
   "ip.crawler": { type: "text", meaning: "operator of the crawler that the user agent claims to be" },
   "ip.crawler_check": {
     type: "text",
+    values: CRAWLER_CHECKS,
     meaning: "that claim against published ranges: `verified`, `forged` or `unverifiable`",
   },
   "ip.country": { type: "text", ...PLACE, meaning: "where the user is: ISO 3166-1 alpha-2" },

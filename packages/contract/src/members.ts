@@ -6,6 +6,27 @@
 import { EVIDENCE_LABELS, REPUTATION_FLAGS, type ReputationFlag } from "./flags.ts";
 import type { Lookup, Members, Shape, ValueOf } from "./shapes.ts";
 
+/** What `network.kind` can be. */
+export const NETWORK_KINDS = [
+  "hosting",
+  "isp",
+  "mobile",
+  "education",
+  "government",
+  "business",
+  "unknown",
+] as const;
+/** What `network.services` can name. */
+export const NETWORK_SERVICES = [
+  "cdn",
+  "crawler",
+  "mail_sender",
+  "monitor",
+  "relay",
+  "resolver",
+  "webhook_sender",
+] as const;
+
 const TEXT = { type: "text", optional: true } as const;
 const NAME = { name: TEXT } as const;
 
@@ -173,7 +194,7 @@ export const NETWORK = {
     organization: { ...TEXT, description: "Of that system", docs: SYSTEM },
     kind: {
       type: "text",
-      values: ["hosting", "isp", "mobile", "education", "government", "business", "unknown"],
+      values: NETWORK_KINDS,
       docs: "`hosting`, `isp`, `mobile`, `education`, `government` or `business`, by a published range or a rule of `packages/compiler/data/network-kinds.csv` about the name. `unknown` where none fits, or rules of two kinds do: a tenth of announced IPv4, three tenths of IPv6",
     },
     shared: {
@@ -185,7 +206,7 @@ export const NETWORK = {
       type: "list",
       of: {
         type: "text",
-        values: ["cdn", "crawler", "mail_sender", "monitor", "relay", "resolver", "webhook_sender"],
+        values: NETWORK_SERVICES,
       },
       description: "What operators publish about it. New ones may come.",
       docs: "what operators publish: `cdn`, `crawler`, `mail_sender`, `monitor`, `relay`, `resolver`, `webhook_sender`; more may come",
