@@ -279,7 +279,7 @@ describe("output for programs", () => {
     expect(warning).toMatch(/^warning: there was no database yet, .*keys-data\/inkling\.db is made/);
     // No running server can know of it.
     expect(remark).toMatch(
-      /^Made live key key_\w{16} "shop"\. It is shown this once: only its hash is kept\.$/,
+      /^Created live key key_\w{16} "shop"\. It is shown this once: only its hash is kept\.$/,
     );
     const list = async () => JSON.parse((await inkling(["keys", "list", "--json", ...data])).out);
     const [key] = await list();
@@ -301,7 +301,7 @@ describe("output for programs", () => {
     const sandbox = await inkling(["keys", "create", "--sandbox", "--json", ...data]);
     expect(sandbox.err).toBe("");
     expect((await inkling(["keys", "create", ...data])).err).toMatch(
-      /^Made .* accepts it within a second\.\n$/,
+      /^Created .* accepts it within a second\.\n$/,
     );
     expect(JSON.parse(sandbox.out)).toMatchObject({ mode: "test", state: "sandbox", name: "unnamed" });
     const table = await inkling(["keys", "list", ...data]);

@@ -259,7 +259,7 @@ export function createClient<P extends OnUnavailable = "throw">(options: Inkling
 }
 
 export function requireText(value: unknown): asserts value is string {
-  if (typeof value !== "string") throw wrong("the value", `to look up must be a text, not ${typeof value}`);
+  if (typeof value !== "string") throw wrong("the value", `to look up must be a string, not ${typeof value}`);
 }
 
 /** @throws TypeError for what is no option, or has a value of another type: JavaScript alone would ignore it */

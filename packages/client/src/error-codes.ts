@@ -12,7 +12,7 @@ export const SERVER_HINTS = {
   BODY_INVALID: "the detail names each member that is wrong",
   IDEMPOTENCY_KEY_INVALID: "use a new key for each visitor, and the same key only to repeat the same request",
   BATCH_INVALID: "the server does not understand this client: compare their versions",
-  VALUE_INVALID: "a value must be a text of at most 64 KiB",
+  VALUE_INVALID: "a value must be a string of at most 64 KiB",
   KEY_MISSING: "a proxy between here and the server removes the Authorization header; with `key: null` it must add one",
   KEY_INVALID: "compare the key with `inkling keys list` on the server",
   KEY_EXPIRED: "create a new key with `inkling keys create`; run `inkling keys rotate` before the next one expires",

@@ -3,8 +3,9 @@
 //
 // The reasons of the engine, OpenAPI, the SDKs' types and the tables of docs/decision-reference.md derive from these rows.
 
+import { CRAWLER_CHECKS } from "./crawlers.ts";
 import { FLAG_ROWS, REPUTATION_FLAGS, type ReputationFlag } from "./flags.ts";
-import { ANSWER_MEMBERS } from "./members.ts";
+import { ANSWER_MEMBERS, NETWORK_KINDS, NETWORK_SERVICES } from "./members.ts";
 import type { Shape, ValueOf } from "./shapes.ts";
 
 /** What to do with a visitor, from the mildest to the strictest. */
@@ -29,6 +30,8 @@ interface FactRow {
   readonly meaning: string;
   /** What a release may lack, which leaves the fact unknown: a name in `degraded`. */
   readonly data?: DegradedData;
+  /** All that a text can be, or the items of a list; undefined: anything. */
+  readonly values?: readonly string[];
 }
 
 /** What `degraded` can name. */
@@ -70,7 +73,13 @@ const FACTS = {
   expected_country: { type: "text", meaning: "the country that the caller sent, as ISO 3166-1 alpha-2" },
   "ip.network": { type: "text", meaning: "the /24 or /48 around the address" },
   ...FLAG_FACTS,
-  "ip.kind": { type: "text", ...NETWORK, meaning: "the network's kind: `hosting`, `isp`, `mobile`" },
+  "ip.kind": {
+    type: "text",
+    ...NETWORK,
+    values: NETWORK_KINDS,
+    meaning:
+      "the network's kind: `hosting`, `isp`, `mobile`, `education`, `government`, `business` or `unknown`",
+  },
   "ip.shared": {
     type: "boolean",
     ...NETWORK,
@@ -79,7 +88,9 @@ const FACTS = {
   "ip.services": {
     type: "list",
     ...NETWORK,
-    meaning: "services that operators publish for the network: `relay`, `crawler`, `cdn`",
+    values: NETWORK_SERVICES,
+    meaning:
+      "services that operators publish for the network: `cdn`, `crawler`, `mail_sender`, `monitor`, `relay`, `resolver`, `webhook_sender`",
   },
   "ip.operator": {
     type: "text",
@@ -91,6 +102,7 @@ const FACTS = {
   "ip.crawler": { type: "text", meaning: "the operator of the crawler that the user agent names" },
   "ip.crawler_check": {
     type: "text",
+    values: CRAWLER_CHECKS,
     meaning: "the user agent's claim, compared with published ranges: `verified`, `forged` or `unverifiable`",
   },
   "ip.country": { type: "text", ...PLACE, meaning: "where the user is: ISO 3166-1 alpha-2" },

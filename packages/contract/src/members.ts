@@ -6,6 +6,27 @@
 import { EVIDENCE_LABELS, REPUTATION_FLAGS, type ReputationFlag } from "./flags.ts";
 import type { Lookup, Members, Shape, ValueOf } from "./shapes.ts";
 
+/** What `network.kind` can be. */
+export const NETWORK_KINDS = [
+  "hosting",
+  "isp",
+  "mobile",
+  "education",
+  "government",
+  "business",
+  "unknown",
+] as const;
+/** What `network.services` can name. */
+export const NETWORK_SERVICES = [
+  "cdn",
+  "crawler",
+  "mail_sender",
+  "monitor",
+  "relay",
+  "resolver",
+  "webhook_sender",
+] as const;
+
 const TEXT = { type: "text", optional: true } as const;
 const NAME = { name: TEXT } as const;
 
@@ -175,7 +196,7 @@ export const NETWORK = {
     organization: { ...TEXT, description: "The autonomous system's name", docs: SYSTEM },
     kind: {
       type: "text",
-      values: ["hosting", "isp", "mobile", "education", "government", "business", "unknown"],
+      values: NETWORK_KINDS,
       docs: "`hosting`, `isp`, `mobile`, `education`, `government` or `business` ([how it is decided](policy.md#kind-of-a-network)). `unknown` if no rule applies or rules disagree: 10 % of announced IPv4, 30 % of IPv6",
     },
     shared: {
@@ -187,7 +208,7 @@ export const NETWORK = {
       type: "list",
       of: {
         type: "text",
-        values: ["cdn", "crawler", "mail_sender", "monitor", "relay", "resolver", "webhook_sender"],
+        values: NETWORK_SERVICES,
       },
       description: "Services that operators publish for the network. Later versions may add values.",
       docs: "services that operators publish for the network: `cdn`, `crawler`, `mail_sender`, `monitor`, `relay`, `resolver`, `webhook_sender`; later versions may add values",

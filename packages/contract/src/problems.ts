@@ -86,7 +86,7 @@ export const PROBLEMS = {
     status: 400,
     title: "Not a value that can be looked up",
     detail: "A value is a JSON string.",
-    hint: "a value must be a text of at most 64 KiB",
+    hint: "a value must be a string of at most 64 KiB",
   },
   KEY_MISSING: {
     status: 401,
@@ -100,7 +100,7 @@ export const PROBLEMS = {
   KEY_INVALID: {
     status: 401,
     title: "Unknown API key",
-    detail: "This is not a key of this server, or it was revoked.",
+    detail: "This server has no such key, or it was revoked. A new key is accepted within a second.",
     headers: INVALID_TOKEN,
     hint: "compare the key with `inkling keys list` on the server",
   },

@@ -99,7 +99,9 @@ export function networkEvidence({ asn, kind, shared }: SandboxNetwork): readonly
     ...(asn === undefined ? [] : [filled("sandbox-asn", "autonomous_system", "asn", "organization")]),
     ...(shared ? [filled("sandbox-relay", "relay", "shared", "services")] : []),
     ...(kind === "hosting" ? [filled("sandbox-hosting", "hosting", "kind")] : []),
-    ...(kind === "isp" ? [{ ...filled("inkling", "isp", "kind"), why: "rule word broadband" }] : []),
+    ...(kind === "isp"
+      ? [{ ...filled("inkling", "isp", "kind"), why: 'the rule for names with "broadband"' }]
+      : []),
   ];
 }
 

@@ -358,7 +358,7 @@ def _wrong(name: str, what: str) -> ValueError:
 
 def _text(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError("inkling: %s must be a text, not %s" % (name, type(value).__name__))
+        raise TypeError("inkling: %s must be a string, not %s" % (name, type(value).__name__))
     return value
 
 

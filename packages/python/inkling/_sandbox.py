@@ -149,7 +149,7 @@ PROBLEMS: Dict[str, Tuple[int, str, str]] = {
     "BATCH_INVALID": (400, "The batch cannot be read", "Send `{\"values\":[\"…\",\"…\"]}`, or with `Content-Type: application/x-ndjson` one JSON string a line."),
     "VALUE_INVALID": (400, "Not a value that can be looked up", "A value is a JSON string."),
     "KEY_MISSING": (401, "No API key", "Send your key as `Authorization: Bearer ink_live_…`."),
-    "KEY_INVALID": (401, "Unknown API key", "This is not a key of this server, or it was revoked."),
+    "KEY_INVALID": (401, "Unknown API key", "This server has no such key, or it was revoked. A new key is accepted within a second."),
     "KEY_EXPIRED": (401, "Expired API key", "This key was valid once. Ask the operator of this server for a new one."),
     "SCOPE_REQUIRED": (403, "The key does not allow this lookup", "This operation needs a key with the scope \"assess\"."),
     "SOURCE_NOT_ALLOWED": (403, "The key may not be used from here", "This key only works from the networks that it is bound to, and this request came from another. If there is a proxy in front of this server, the operator has to list it as trusted."),

@@ -23,7 +23,7 @@ Examples:
   addAction(command, context, ["dataDir"], async ({ settings }) => {
     warnOfNewDatabase(settings, context.terminal);
     const made = await withStore(settings, (store) => store.adminToken.rotate(cliActor()));
-    context.terminal.err("Made a new admin token. It is shown this once: only its hash is kept.\n");
+    context.terminal.err("Created a new admin token. It is shown this once: only its hash is kept.\n");
     context.terminal.out(made);
   });
 }

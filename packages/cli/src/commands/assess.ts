@@ -61,7 +61,12 @@ Examples:
     if (!("event" in input)) throw wrongInput(input);
     const answerer = new Answerer();
     const failure = input.ip === undefined ? undefined : answerer.readAddress(input.ip);
-    if (failure !== undefined) throw refused(problemOf(failure));
+    if (failure !== undefined)
+      throw new Refused(
+        `--ip: ${JSON.stringify(input.ip)} is not an IP address`,
+        "one address, without port, prefix, zone, brackets or leading zeros",
+        problemOf(failure),
+      );
     const now = Date.now();
     const source: AnswerSource = { release, overrides, now, mode: "up" };
     const subject = { address: input.ip === undefined ? undefined : answerer.address, email: input.email };

@@ -60,7 +60,7 @@ Examples:
     const wanted = parseKey(flags);
     const isFirst = warnOfNewDatabase(settings, context.terminal);
     const issued = await withStore(settings, (store) => store.createKey(wanted, undefined, cliActor()));
-    const remark = `Made ${describe(issued.key)}. ${SHOWN_ONCE}${isFirst ? "" : ` ${IN_FORCE}`}`;
+    const remark = `Created ${describe(issued.key)}. ${SHOWN_ONCE}${isFirst ? "" : ` ${IN_FORCE}`}`;
     return issuedResult(context, flags, issued, remark);
   });
 }

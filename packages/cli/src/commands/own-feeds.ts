@@ -190,5 +190,6 @@ async function checked(feed: Feed, settings: Settings): Promise<FeedReport> {
 function reportText({ id, entries, names = "networks", skipped }: FeedReport): string {
   const left =
     skipped === undefined ? "" : `; skipped ${formatCount(skipped.entries)}, the first: ${skipped.first}`;
-  return `${id}: ${formatCount(entries)} ${names}${left}`;
+  const counted = entries === 1 ? names.replace(/s$/, "") : names;
+  return `${id}: ${formatCount(entries)} ${counted}${left}`;
 }

@@ -76,17 +76,23 @@ Examples:
     const examples = runExamples(ruleset);
     const failed = examples.filter(({ passed }) => !passed);
     const { style } = context.terminal;
-    const counts = { live: ruleset.live.length, shadow: ruleset.shadow.length };
+    const counts = countsOf(ruleset);
     return {
       json: { rules: counts, examples },
       text: [
         ...examples.map((example) => exampleLine(example, style)),
-        `${file}: no mistakes; ${counts.live} live rules, ${counts.shadow} in shadow; ${examples.length - failed.length} of ${examples.length} examples pass.`,
+        `${file}: no mistakes; ${rulesText(counts)}; ${examples.length - failed.length} of ${examples.length} examples pass.`,
       ].join("\n"),
       exitCode: failed.length > 0 ? EXIT.error : EXIT.ok,
     };
   });
 }
+
+const countsOf = ({ live, shadow }: Ruleset) => ({ live: live.length, shadow: shadow.length });
+
+/** "1 live rule, 3 in shadow" */
+const rulesText = ({ live, shadow }: ReturnType<typeof countsOf>) =>
+  `${live} live ${live === 1 ? "rule" : "rules"}, ${shadow} in shadow`;
 
 function exampleLine({ name, passed, expected, action, rules }: ExampleResult, style: Style): string {
   const title = printable(name);
@@ -132,7 +138,7 @@ Examples:
       text:
         published.number === before.number
           ? `Ruleset ${published.number} has this text already; nothing changed.`
-          : `Published ruleset ${published.number}: ${ruleset.live.length} live rules, ${ruleset.shadow.length} in shadow.`,
+          : `Published ruleset ${published.number}: ${rulesText(countsOf(ruleset))}.`,
     };
   });
 }

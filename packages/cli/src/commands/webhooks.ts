@@ -64,7 +64,9 @@ Examples:
     if ("problem" in read) {
       throw usage(
         `this cannot be the address of a webhook: it ${read.problem}`.replace("it its", "its"),
-        "`npx @inkling/cli webhooks add --help` shows examples",
+        allowInner
+          ? "`npx @inkling/cli webhooks add --help` shows examples"
+          : "a receiver in your own network, or without TLS, needs --allow-inner",
       );
     }
     const wanted = { url: read.url, events: eventsOf(flags.events), allowInner };

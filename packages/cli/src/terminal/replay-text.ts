@@ -9,14 +9,12 @@ export function replayText(report: ReplayReport, style: Style): string {
   const labelled = outcomes.abuse + outcomes.legitimate;
   const percent = ((100 * changed) / decisions).toFixed(changed > 0 && changed / decisions < 0.01 ? 2 : 1);
   const parts = [
-    `${formatCount(decisions)} decisions from ${day(from)} to ${day(to)}; ${style.bold(`${formatCount(changed)} would change`)} (${percent} %)`,
+    `${countOf(decisions)} from ${day(from)} to ${day(to)}; ${style.bold(`${formatCount(changed)} would change`)} (${percent} %)`,
     labelled === 0
       ? "no outcome is known, so nothing tells how often a rule is right"
       : `outcomes: ${formatCount(outcomes.abuse)} abuse, ${formatCount(outcomes.legitimate)} legitimate`,
     ...report.unknown_facts.map(({ fact, decisions: count }) =>
-      style.yellow(
-        `${fact} is unknown in ${formatCount(count)} decisions: rules that read it say nothing about them`,
-      ),
+      style.yellow(`${fact} is unknown in ${countOf(count)}: rules that read it say nothing about them`),
     ),
     "",
     table(
@@ -34,6 +32,8 @@ export function replayText(report: ReplayReport, style: Style): string {
   parts.push("", reasonsText(reasons));
   return printable(parts.join("\n"));
 }
+
+const countOf = (count: number) => `${formatCount(count)} ${count === 1 ? "decision" : "decisions"}`;
 
 const day = (at: string | null) => (at ?? "").slice(0, 10);
 

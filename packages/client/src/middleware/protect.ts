@@ -79,7 +79,7 @@ export function guard<R>(
 ): Guard<R> {
   refuseUnknown(options, PROTECT_OPTIONS, "of protect()");
   const { event = "sign_up", email: member = "email", message = MESSAGE, more, onUndecided } = options;
-  if (typeof event !== "string") throw wrong("event", "must be a text, such as sign_up");
+  if (typeof event !== "string") throw wrong("event", "must be a string, such as sign_up");
   if (member !== null && typeof member !== "string")
     throw wrong("email", "must be the name of a member of the body, or null");
   const addressOf = addressFinder(options, factsOf);

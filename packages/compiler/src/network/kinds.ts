@@ -104,6 +104,12 @@ const isOpen = ({ rule }: KindRule) => rule.startsWith("word *");
 const isFirmer = (row: KindRule, found: KindRule | undefined) =>
   found === undefined || (isOpen(found) && !isOpen(row));
 
+/** For people: `the rule for AS16509`, `the rule for names with "universit*"`. */
+export function ruleText({ rule }: KindRule): string {
+  const [type, match] = [rule.slice(0, rule.indexOf(" ")), rule.slice(rule.indexOf(" ") + 1)];
+  return type === "asn" ? `the rule for AS${match}` : `the rule for names with ${JSON.stringify(match)}`;
+}
+
 /** Of the rules about names, beside the weights of feeds; a row about one system decides alone. */
 export const NAME_WEIGHT = 2;
 

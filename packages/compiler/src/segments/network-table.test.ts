@@ -112,7 +112,7 @@ test("evidence: the feed of the number, of each service, and the rule of the kin
       label: "education",
       effect: "fills",
       members: ["network.kind"],
-      why: "rule word universit*",
+      why: 'the rule for names with "universit*"',
     },
   ]);
   expect(evidenceOf("2606:4700:100::1")).toEqual([

@@ -8,7 +8,7 @@
 import { cover, networksOf, overlay, type RangeColumns, SPAN_NONE, SPAN_OF_ANSWER } from "@inkling/engine";
 import type { KindClaims, NetworkClaims, NetworkKind } from "../catalog/claims.ts";
 import { OURS } from "../geo/evidence.ts";
-import { judgeKind, type KindVerdict } from "../network/kinds.ts";
+import { judgeKind, type KindVerdict, ruleText } from "../network/kinds.ts";
 import { type Published, publishedRanges, SERVICE_RULES } from "../network/services.ts";
 import type { AsnNetworks, AutonomousSystem } from "../parse/asn.ts";
 import type { EvidenceText } from "../policy/evidence.ts";
@@ -185,7 +185,7 @@ function kindEntries({ kind, rule, stated }: KindVerdict): EvidenceText[] {
             feed: OURS,
             label: rule.kind,
             ...effectOf(rule.kind),
-            why: `rule ${rule.rule}`,
+            why: ruleText(rule),
             span: SPAN_NONE,
           } as const,
         ]),

@@ -161,11 +161,12 @@ describe("mistakes in a ruleset", () => {
       [[10, 1, /rule: then: must be one of allow, challenge, deny: did you mean "deny"\?/]],
     ],
     [
-      "a rule without a name, and one with a number for a name",
-      '[[rule]]\nwhen = "true"\nthen = "deny"\nmode = "off"\n[[rule]]\nname = 1\nwhen = "true"\nthen = "deny"\nmode = "off"',
+      "a rule without a name and a mode, and one with a number for a name",
+      '[[rule]]\nwhen = "true"\nthen = "deny"\n[[rule]]\nname = 1\nwhen = "true"\nthen = "deny"\nmode = "off"',
       [
         [1, 1, /rule: name: is required/],
-        [6, 1, /rule: name: must be a text/],
+        [1, 1, /rule: mode: is required: one of live, shadow, off/],
+        [5, 1, /rule: name: must be a string/],
       ],
     ],
     [

@@ -66,7 +66,13 @@ describe("mistakes in conditions", () => {
     ['count("network", event) > 3', 17, /must be one of "1h", "24h"/],
     ['count("network") > 3', 0, /has 1 arguments, and takes 2/],
     ["ip == 1", 0, /unknown fact "ip"/],
-    ['event = "x"', 6, /Unexpected character/],
+    ['event = "x"', 6, /write `==` instead of `=`/],
+    ['event == "a or b" and ip.is_proxy', 18, /write `&&` instead of `and`/],
+    ["not ip.is_proxy", 0, /write `!` instead of `not`/],
+    ['event == "not ', 9, /Unterminated string/],
+    ['ip.kind == "hostng"', 11, /"ip.kind" is never "hostng": did you mean "hosting"\?/],
+    ['ip.kind in ["isp", "home"]', 19, /"ip.kind" is never "home": it is one of hosting, isp/],
+    ['"vpn" in ip.services', 0, /"ip.services" is never "vpn"/],
     ["event", 0, /the condition must be true or false, and is a text/],
     ["ip.is_proxy && event", 15, /right side of `&&` must be true or false/],
     ['ip.asn == "1"', 0, /cannot compare a number with a text/],
@@ -95,10 +101,10 @@ describe("mistakes in conditions", () => {
   }
 });
 
-const TEXTS = ["event", "ip.kind", "facts.plan", '"isp"', '""', '"sign_up"'];
+const TEXTS = ["event", "ip.city", "facts.plan", '"isp"', '""', '"sign_up"'];
 const NUMBERS = ["ip.asn", "facts.age", "1.0", "-2.5", "0.0"];
 const BOOLEANS = ["ip.is_proxy", "facts.paid", "true", "false"];
-const LISTS = ["ip.services", "facts.tags", '["isp", "x"]'];
+const LISTS = ["email.providers", "facts.tags", '["isp", "x"]'];
 
 /** Random conditions of the subset, with all numbers as doubles. */
 const { condition } = fc.letrec<{ number: string; condition: string }>((tie) => {
@@ -130,8 +136,8 @@ const { condition } = fc.letrec<{ number: string; condition: string }>((tie) => 
 const text = fc.constantFrom("", "isp", "sign_up", "hosting");
 const values = fc.record({
   event: text,
-  "ip.kind": text,
-  "ip.services": fc.array(text, { maxLength: 3 }),
+  "ip.city": text,
+  "email.providers": fc.array(text, { maxLength: 3 }),
   "ip.asn": fc.constantFrom(0, 1, 64_496),
   "ip.is_proxy": fc.boolean(),
   "facts.plan": text,

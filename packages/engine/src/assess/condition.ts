@@ -63,8 +63,22 @@ function parseText(text: string): ASTNode {
     return parse(text).ast;
   } catch (error) {
     if (!(error instanceof ParseError)) throw error;
-    throw new ConditionError(error.summary, error.node?.pos ?? 0);
+    throw foreignOperator(text) ?? new ConditionError(error.summary, error.node?.pos ?? 0);
   }
+}
+
+/** Operators of other languages, and what a condition has instead. */
+const FOREIGN: Readonly<Record<string, string>> = { "=": "==", and: "&&", or: "||", not: "!", "<>": "!=" };
+/** Literals are skipped as a whole. */
+const FOREIGN_OR_LITERAL = /"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|==|[<>!]=|<>|=|(?<![\w.])(?:and|or|not)\b/g;
+
+/** In a text that cannot be parsed: the first such operator. */
+function foreignOperator(text: string): ConditionError | undefined {
+  for (const { 0: found, index } of text.matchAll(FOREIGN_OR_LITERAL)) {
+    const own = Object.hasOwn(FOREIGN, found) ? FOREIGN[found] : undefined;
+    if (own !== undefined) return new ConditionError(`write \`${own}\` instead of \`${found}\``, index);
+  }
+  return undefined;
 }
 
 const NAMES: Readonly<Record<FactType, string>> = {
@@ -211,15 +225,32 @@ class Compiler {
         node.start,
       );
     }
+    this.requirePossible(left, right);
+    this.requirePossible(right, left);
     const x = a.run as Run<unknown>;
     const y = b.run as Run<unknown>;
     const run: Run<boolean> = isEqual ? (facts) => x(facts) === y(facts) : (facts) => x(facts) !== y(facts);
     return { type: "boolean", run };
   }
 
+  /** A text that a fact never has is a mistake: the rule would do nothing, in silence. `""` asks whether it is unknown. */
+  private requirePossible(fact: ASTNode, literal: ASTNode): void {
+    const name = nameOf(fact) ?? "";
+    const values = this.schema.find(name)?.values;
+    if (values === undefined) return;
+    for (const { op, args, start } of literal.op === "list" ? literal.args : [literal]) {
+      if (op !== "value" || typeof args !== "string" || args === "" || values.includes(args)) continue;
+      const near = nearest(args, values);
+      const hint = near === undefined ? `it is one of ${values.join(", ")}` : `did you mean "${near}"?`;
+      throw new ConditionError(`"${name}" is never ${JSON.stringify(args.slice(0, 40))}: ${hint}`, start);
+    }
+  }
+
   private membership([item, list]: readonly [ASTNode, ASTNode]): Part {
     const { run: all, of } = this.expect("list", list, "what stands after `in`");
     const { run } = this.expect(of, item, "what stands before `in`");
+    this.requirePossible(list, item);
+    this.requirePossible(item, list);
     return { type: "boolean", run: (facts) => all(facts).includes(run(facts)) };
   }
 

@@ -27,6 +27,7 @@ interface FactField {
   readonly index: FactIndex;
   readonly type: FactType;
   readonly data: DegradedData | undefined;
+  readonly values: readonly string[] | undefined;
 }
 
 export class FactSchema {
@@ -36,11 +37,15 @@ export class FactSchema {
 
   constructor(declared: DeclaredFacts = {}) {
     this.declared = declared;
-    const own = FACT_NAMES.map((name) => ({ name, type: FACT_ROWS[name].type, data: FACT_ROWS[name].data }));
+    const own = FACT_NAMES.map((name) => {
+      const { type, data, values } = FACT_ROWS[name];
+      return { name, type, data, values };
+    });
     const sent = Object.entries(declared).map(([name, type]) => ({
       name: `${DECLARED}${name}`,
       type,
       data: undefined,
+      values: undefined,
     }));
     this.fields = [...own, ...sent].map((field, index) => ({ ...field, index }));
     this.byName = new Map(this.fields.map((field) => [field.name, field]));

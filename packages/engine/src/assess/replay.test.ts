@@ -105,11 +105,13 @@ describe("a replay", () => {
       [
         ["no-tor", 3, 3, 2, "2/3", "2/4"],
         ["let-staff-in", 1, 1, 1, "1/1", "1/2"], // allows: legitimate visitors are right
-        ["hosting", 3, 0, 3, "1/2", "1/4"], // in shadow: it would change all that it matches
+        ["hosting", 3, 0, 2, "1/2", "1/4"], // in shadow: the third is decided by a live rule above it
       ],
     );
     assert.deepEqual(report.score, { decides: 3, changes: 0 });
     assert.equal(report.rules[0]!.examples.length, 2);
+    const { before, after, rule_before: ruleBefore } = report.rules[2]!.examples[0]!;
+    assert.deepEqual([before, after, ruleBefore], ["allow", "challenge", null]);
   });
 
   test("tells for each reason what it matches, and how often that was abuse", () => {

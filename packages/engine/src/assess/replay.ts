@@ -72,7 +72,7 @@ export interface RuleReplay extends Quality {
   readonly matches: number;
   /** Those that it decides; of one in shadow 0. */
   readonly decides: number;
-  /** Decisions with another action because of it; of one in shadow: if it decided. */
+  /** Decisions with another action because of it; of one in shadow: if it were live. */
   readonly changes: number;
   readonly examples: readonly ReplayExample[];
 }
@@ -159,6 +159,7 @@ export class Replay {
   private readonly ruleset: Ruleset;
   private readonly rules: ReadonlyMap<Rule, Tally>;
   private readonly byName: ReadonlyMap<string, Tally>;
+  private readonly positions: ReadonlyMap<string, number>;
   private readonly reasons: ReadonlyMap<Reason, Tally>;
   private readonly score = new Tally();
   /** By action before and after. */
@@ -176,6 +177,7 @@ export class Replay {
     const { live, shadow, reasons } = ruleset;
     this.rules = new Map([...live, ...shadow].map((rule) => [rule, new Tally()]));
     this.byName = new Map([...this.rules].map(([{ name }, tally]) => [name, tally]));
+    this.positions = new Map([...live, ...shadow].map(({ name, position }) => [name, position]));
     this.reasons = new Map(reasons.map((reason) => [reason, new Tally()]));
     const read = [...this.rules.keys()].flatMap(({ condition }) => [...condition.reads]);
     const optional = read.filter((index) => index >= FIRST_DECLARED || STORED_IF_READ.has(index));
@@ -213,9 +215,18 @@ export class Replay {
       tally.change(example);
       decider.change(example);
     }
+    const decided = this.positionOf(rule);
     for (const { rule: name, action } of shadow) {
-      if (action !== after) this.byName.get(name)?.change(exampleOf(decision, action, name));
+      if (action === after || this.positionOf(name) > decided) continue;
+      this.byName
+        .get(name)
+        ?.change({ ...exampleOf(decision, action, name), before: after, rule_before: rule });
     }
+  }
+
+  /** Of the score: after every rule. */
+  private positionOf(rule: string | null): number {
+    return (rule === null ? undefined : this.positions.get(rule)) ?? Number.POSITIVE_INFINITY;
   }
 
   /** In the places that the ruleset's schema gives them. */

@@ -32,6 +32,8 @@ const MAX_TEXT = 256 * 1024;
 
 export interface Rule {
   readonly name: string;
+  /** From the top of the file, those of every mode counted: the first match decides. */
+  readonly position: number;
   readonly condition: Condition;
   readonly then: Action;
   readonly review: boolean;
@@ -91,16 +93,24 @@ export class RulesetError extends Error {
 }
 
 const NAME = z
-  .string({ error: ({ input }) => (input === undefined ? "is required" : "must be a text") })
+  .string({ error: ({ input }) => (input === undefined ? "is required" : "must be a string") })
   .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, "must be a-z, 0-9, - and _, at most 64 characters");
 const oneOf = <const T extends readonly string[]>(values: T) =>
-  z.enum(values, { error: ({ input }) => `must be one of ${values.join(", ")}${meant(input, values)}` });
+  z.enum(values, {
+    error: ({ input }) => {
+      const known = `one of ${values.join(", ")}`;
+      return input === undefined ? `is required: ${known}` : `must be ${known}${meant(input, values)}`;
+    },
+  });
 const ACTION = oneOf(ACTIONS);
 const UNIT = z.number("must be a number").min(0, "must be 0 or more").max(1, "must be 1 or less");
 
 const RULE = z.strictObject({
   name: NAME,
-  when: z.string("must be a text with a condition"),
+  when: z.string({
+    error: ({ input }) =>
+      input === undefined ? "is required: a condition" : "must be a string with a condition",
+  }),
   // biome-ignore lint/suspicious/noThenProperty: the word of the file; nobody awaits a rule
   then: ACTION,
   review: z.boolean("must be true or false").default(false),
@@ -169,7 +179,7 @@ function compile(file: File, number: number, places: Places): Ruleset {
       mistakes.push({ ...places.of(["rule", i, "name"]), message: `a second rule "${name}"` });
     seen.add(name);
     try {
-      return { name, condition: compileCondition(when, schema), then, review, mode };
+      return { name, position: i, condition: compileCondition(when, schema), then, review, mode };
     } catch (error) {
       if (!(error instanceof ConditionError)) throw error;
       mistakes.push({

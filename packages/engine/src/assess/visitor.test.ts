@@ -120,20 +120,28 @@ describe("what callers send", () => {
   });
 
   const rows: [unknown, readonly RegExp[]][] = [
-    [[], [/^the body: /]],
+    [[], [/^the body: must be a JSON object$/]],
     [{ ip: "192.0.2.1" }, [/^event: is required/]],
+    [{ event: "Sign up", ip: "a" }, [/^event: must be a word such as sign_up: /]],
+    [
+      { event: "login", ip: "a", expected_country: 49 },
+      [/^expected_country: must be an ISO 3166-1 alpha-2 code/],
+    ],
     [{ event: "login" }, [/^the body: ip or email is required/]],
     [{ event: "login", ip: "a", emial: "b" }, [/^unknown member "emial", did you mean "email"\?$/]],
     [
       { event: "login", ip: "a", previous: { latitude: 91, longitude: 0, at: "now" } },
-      [/^previous.latitude: /, /^previous.at: must be a time/],
+      [/^previous.latitude: must be a number from -90 to 90$/, /^previous.at: must be a time/],
     ],
     [
       { event: "login", ip: "a", facts: { plan: 1, constructor: "x" } },
-      [/^facts.plan: must be of the type text/, /^facts: the ruleset does not declare one "constructor"/],
+      [
+        /^facts.plan: must be of the type text/,
+        /^facts: the ruleset declares no fact "constructor"; declare it under \[facts\]/,
+      ],
     ],
     [{ event: "login", ip: "a", ref: "a\0b" }, [/^ref: must not have control characters/]],
-    [{ event: "login", ip: "a", facts: { plan: { deep: 1 } } }, [/^facts.plan: must be a text, a number/]],
+    [{ event: "login", ip: "a", facts: { plan: { deep: 1 } } }, [/^facts.plan: must be a string, a number/]],
     [
       {
         event: "login",

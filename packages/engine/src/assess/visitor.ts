@@ -38,42 +38,53 @@ const HOUR_MS = 3_600_000;
 const MIN_HOURS = 1 / 60;
 
 const text = (most: number) =>
-  z.string("must be a text").min(1, "must not be empty").max(most, `at most ${most} characters`);
-const degrees = (most: number) => z.number("must be a number").min(-most).max(most);
+  z.string("must be a string").min(1, "must not be empty").max(most, `at most ${most} characters`);
+const degrees = (most: number) => {
+  const range = `must be a number from -${most} to ${most}`;
+  return z.number(range).min(-most, range).max(most, range);
+};
 
+const RADIUS = "must be a number of kilometres from 0 to 20000";
 const PREVIOUS = z.strictObject({
   latitude: degrees(90),
   longitude: degrees(180),
-  accuracy_radius: z.number().min(0).max(20_000).optional(),
-  at: z.iso.datetime({ offset: true, error: "must be a time: 2026-11-23T09:00:00Z" }),
+  accuracy_radius: z.number(RADIUS).min(0, RADIUS).max(20_000, RADIUS).optional(),
+  at: z.iso.datetime({ offset: true, error: "must be a time such as 2026-11-23T09:00:00Z" }),
 });
+const COUNTRY = "must be an ISO 3166-1 alpha-2 code such as DE";
 const INPUT = z
-  .strictObject({
-    event: z
-      .string("is required")
-      .regex(/^[a-z0-9][a-z0-9_.-]{0,63}$/, "must be a-z, 0-9, and . _ - between, at most 64"),
-    ip: text(64).optional(),
-    email: text(1_024).optional(),
-    user_agent: text(MAX_USER_AGENT).optional(),
-    ref: text(128)
-      .regex(/^\P{Cc}*$/u, "must not have control characters")
-      .optional(),
-    expected_country: z
-      .string()
-      .regex(/^[A-Z]{2}$/, "must be an ISO 3166-1 code: DE")
-      .optional(),
-    previous: PREVIOUS.optional(),
-    facts: z
-      .record(
-        z.string(),
-        z.union(
-          [text(256), z.number(), z.boolean(), z.array(text(256)).max(32)],
-          "must be a text, a number, true, false or a list of texts",
+  .strictObject(
+    {
+      event: z
+        .string("is required")
+        .regex(
+          /^[a-z0-9][a-z0-9_.-]{0,63}$/,
+          "must be a word such as sign_up: at most 64 of a-z, 0-9, and _ . - after the first",
         ),
-      )
-      .refine((facts) => Object.keys(facts).length <= MAX_FACTS, `at most ${MAX_FACTS} facts`)
-      .optional(),
-  })
+      ip: text(64).optional(),
+      email: text(1_024).optional(),
+      user_agent: text(MAX_USER_AGENT).optional(),
+      ref: text(128)
+        .regex(/^\P{Cc}*$/u, "must not have control characters")
+        .optional(),
+      expected_country: z
+        .string(COUNTRY)
+        .regex(/^[A-Z]{2}$/, COUNTRY)
+        .optional(),
+      previous: PREVIOUS.optional(),
+      facts: z
+        .record(
+          z.string(),
+          z.union(
+            [text(256), z.number(), z.boolean(), z.array(text(256)).max(32)],
+            "must be a string, a number, true, false or a list of strings",
+          ),
+        )
+        .refine((facts) => Object.keys(facts).length <= MAX_FACTS, `at most ${MAX_FACTS} facts`)
+        .optional(),
+    },
+    { error: ({ code }) => (code === "invalid_type" ? "must be a JSON object" : undefined) },
+  )
   .refine(({ ip, email }) => ip !== undefined || email !== undefined, "ip or email is required");
 
 /** The rows of the contract describe the same members. */
@@ -92,7 +103,10 @@ export function readAssessmentInput(value: unknown, schema: FactSchema): Assessm
   const { facts = {} } = parsed.data;
   const wrong = Object.entries(facts).flatMap(([name, sent]) => {
     const type = Object.hasOwn(schema.declared, name) ? schema.declared[name]! : undefined;
-    if (type === undefined) return [`facts: the ruleset does not declare one ${quoted(name)}`];
+    if (type === undefined)
+      return [
+        `facts: the ruleset declares no fact ${quoted(name)}; declare it under [facts] and publish the ruleset`,
+      ];
     return isOfType(sent, type) ? [] : [`facts.${name}: must be of the type ${type}`];
   });
   return wrong.length > 0 ? wrong : parsed.data;

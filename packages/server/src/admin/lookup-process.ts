@@ -46,6 +46,10 @@ export interface LookUpQuestion extends DataQuestion {
 }
 export type LookUpAnswer = { readonly answers: readonly object[] } | NoRelease;
 
+/** The API's own text offers `me`, which the admin API does not have. */
+const NO_ADDRESS =
+  "ip: is not an IP address: send one, without port, prefix, zone, brackets or leading zeros.";
+
 /** A visitor to be assessed. */
 export interface AssessQuestion extends DataQuestion {
   readonly type: "assess";
@@ -113,7 +117,7 @@ function assessed(
   const input = readAssessmentInput(visitor, ruleset.schema);
   if (!("event" in input)) return { refused: input };
   const failure = input.ip === undefined ? undefined : answerer.readAddress(input.ip);
-  if (failure !== undefined) return { refused: [problemOf(failure).detail] };
+  if (failure !== undefined) return { refused: [NO_ADDRESS] };
   const subject = { address: input.ip === undefined ? undefined : answerer.address, email: input.email };
   const answers = lookUpVisitor(answerer, subject, source, true, (body) => JSON.parse(decoder.decode(body)));
   if ("reason" in answers) return { refused: [problemOf(answers).detail] };

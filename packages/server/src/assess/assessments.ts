@@ -45,7 +45,10 @@ const MAX_LINES = 5;
 /** Of each sandbox answer, so that a client's tests can compare whole answers. */
 export const SANDBOX_ID = `asm_${"0".repeat(ID_LENGTH)}`;
 
-const NOT_JSON = problem("BODY_INVALID");
+const NOT_JSON = problem(
+  "BODY_INVALID",
+  "This is not JSON. Send a JSON object with `event`, and with `ip`, `email` or both.",
+);
 
 const decoder = new TextDecoder();
 const parse = (bytes: Uint8Array): unknown => JSON.parse(decoder.decode(bytes));
