@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { ADMIN_OPERATION_IDS, ADMIN_OPERATIONS, ADMIN_PATH } from "./admin-operations.ts";
+import { ADMIN_PATH } from "./admin-operation-row.ts";
+import { ADMIN_OPERATION_IDS, ADMIN_OPERATIONS } from "./admin-operations.ts";
 
 test.each(ADMIN_OPERATION_IDS)(
   "%s is below /admin/v1/, and says what `{id}` names if its path has one",

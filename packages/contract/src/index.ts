@@ -1,7 +1,9 @@
 // The rows that several packages must agree on. This package imports nothing, and a row never refers to a place by
 // position or count.
 
+export * from "./admin-operation-row.ts";
 export * from "./admin-operations.ts";
+export * from "./admin-problems.ts";
 export * from "./assess.ts";
 export * from "./crawlers.ts";
 export * from "./flags.ts";
@@ -20,6 +22,7 @@ export {
   REQUEST_HEADERS,
   type SchemaName,
 } from "./operation-parts.ts";
+export * from "./operation-row.ts";
 export * from "./operations.ts";
 export * from "./own-feeds.ts";
 export * from "./problems.ts";

@@ -208,7 +208,13 @@ describe("what is refused, and not charged", () => {
     ],
     ["no address", { event: "x", ip: "81.2.69" }, 400, "IP_ADDRESS_INVALID", /dotted quad/],
     ["a private address", { event: "x", ip: "10.0.0.1" }, 400, "IP_ADDRESS_RESERVED", /private address/],
-    ["a sandbox address", { event: "x", ip: "192.0.2.1" }, 400, "IP_ADDRESS_RESERVED", /a key that begins with `ink_test_`/],
+    [
+      "a sandbox address",
+      { event: "x", ip: "192.0.2.1" },
+      400,
+      "IP_ADDRESS_RESERVED",
+      /a key that begins with `ink_test_`/,
+    ],
     ["too much", { event: "x", user_agent: "a".repeat(70_000) }, 413, "CONTENT_TOO_LARGE", /64 KiB/],
     ["a deep value", `{"event":${"[".repeat(30_000)}`, 400, "BODY_INVALID", /JSON/],
   ];

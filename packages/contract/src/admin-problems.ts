@@ -1,0 +1,152 @@
+// admin-problems.ts: every error code of the admin API.
+//
+// The server's problem documents (RFC 9457), the console's texts and the table of docs/admin-errors.md derive from these
+// rows. A code never changes its meaning or its status; new codes may come.
+
+import { PROBLEMS, type ProblemRow } from "./problems.ts";
+import { keysOf } from "./tables.ts";
+
+const ADMIN_CHALLENGE = 'Bearer realm="inkling admin"';
+const INVALID_ADMIN_TOKEN = { "WWW-Authenticate": `${ADMIN_CHALLENGE}, error="invalid_token"` };
+
+/** Of the admin API. */
+export const ADMIN_PROBLEMS = {
+  BODY_INVALID: {
+    status: 400,
+    title: "Invalid request body",
+    detail: "The body is not JSON in UTF-8.",
+  },
+  QUERY_INVALID: {
+    status: 400,
+    title: "Invalid query parameter",
+    detail: "This request takes no query parameters.",
+  },
+  AUTHOR_INVALID: {
+    status: 400,
+    title: "Invalid author",
+    detail: "`Inkling-Author` holds 1 to 100 printable characters.",
+  },
+  IDEMPOTENCY_KEY_INVALID: PROBLEMS.IDEMPOTENCY_KEY_INVALID,
+  TOKEN_MISSING: {
+    status: 401,
+    title: "No admin token",
+    detail: "Send the admin token as `Authorization: Bearer ink_admin_…`.",
+    headers: { "WWW-Authenticate": ADMIN_CHALLENGE },
+  },
+  TOKEN_INVALID: {
+    status: 401,
+    title: "Unknown admin token",
+    detail: "This is not the admin token of this server; `inkling admin token rotate` makes a new one.",
+    headers: INVALID_ADMIN_TOKEN,
+  },
+  SESSION_ENDED: {
+    status: 401,
+    title: "Session ended",
+    detail: "The session expired, or ended with its token or with the server. Log in again.",
+    headers: INVALID_ADMIN_TOKEN,
+  },
+  TOKEN_REQUIRED: {
+    status: 403,
+    title: "Admin token required",
+    detail: "The admin API takes the admin token, `ink_admin_…`, not an API key.",
+    headers: { "WWW-Authenticate": `${ADMIN_CHALLENGE}, error="insufficient_scope"` },
+  },
+  CSRF_REJECTED: {
+    status: 403,
+    title: "Request not from the console",
+    detail:
+      "With a cookie, a request needs the header `Inkling-Console` with the session's secret, sent by a page of this listener.",
+  },
+  PATH_NOT_FOUND: { ...PROBLEMS.PATH_NOT_FOUND, detail: "The admin API has no such path." },
+  OVERRIDE_NOT_FOUND: { status: 404, title: "No such override", detail: "No override has this id." },
+  KEY_NOT_FOUND: { status: 404, title: "No such key", detail: "No key has this id." },
+  DECISION_NOT_FOUND: PROBLEMS.DECISION_NOT_FOUND,
+  RULESET_NOT_FOUND: { status: 404, title: "No such ruleset", detail: "No ruleset has this number." },
+  WEBHOOK_NOT_FOUND: { status: 404, title: "No such webhook", detail: "No webhook has this id." },
+  RELEASE_NOT_FOUND: {
+    status: 404,
+    title: "No such release",
+    detail: "No release of this name is kept; the newest five are.",
+  },
+  METHOD_NOT_ALLOWED: {
+    ...PROBLEMS.METHOD_NOT_ALLOWED,
+    detail: "`Allow` lists the methods of this path.",
+  },
+  KEY_REVOKED: {
+    status: 409,
+    title: "Key is revoked",
+    detail: "A revoked key cannot be changed or restored; make another one.",
+  },
+  RELEASE_CONFLICT: {
+    status: 409,
+    title: "Another release is in use",
+    detail: "Read the current state, then decide again. Nothing was changed.",
+  },
+  RULESET_CONFLICT: {
+    status: 409,
+    title: "Another ruleset was published",
+    detail: "Read the newest ruleset, then decide again. Nothing was changed.",
+  },
+  ACTION_REFUSED: { status: 409, title: "Action not possible now", detail: "Nothing was changed." },
+  OVERRIDE_CONTRADICTS: {
+    status: 409,
+    title: "Contradicts another override",
+    detail: "Remove the other override first.",
+  },
+  OVERRIDES_FULL: {
+    status: 409,
+    title: "Too many overrides",
+    detail: "No more overrides can be in force.",
+  },
+  WEBHOOKS_FULL: {
+    status: 409,
+    title: "Too many webhooks",
+    detail: "Remove a webhook first: no more can exist.",
+  },
+  BODY_TOO_LARGE: {
+    status: 413,
+    title: "Request body too large",
+    detail: "The body is larger than this path takes.",
+  },
+  HOST_REFUSED: {
+    status: 421,
+    title: "Host name not allowed",
+    detail:
+      "The admin listener answers to addresses, localhost, names without a dot, and those in INKLING_ADMIN_NAMES.",
+  },
+  RULESET_INVALID: {
+    status: 422,
+    title: "The ruleset has mistakes",
+    detail: "`problems` lists each mistake. Nothing was changed.",
+  },
+  WEBHOOK_URL_REFUSED: {
+    status: 422,
+    title: "The address of the webhook is refused",
+    detail: "A webhook needs an https address on the public internet, unless `allow_inner` is true.",
+  },
+  OVERRIDE_TOO_WIDE: {
+    status: 422,
+    title: "Override is very wide",
+    detail: 'Send `"force": true` to confirm it.',
+  },
+  ADMIN_INTERNAL: {
+    status: 500,
+    title: "Internal error",
+    detail: "This is a fault of the server. The log has the cause under the request_id.",
+  },
+  NO_RELEASE: {
+    status: 503,
+    title: "No data loaded",
+    detail: "The server has no release of data yet.",
+    headers: { "Retry-After": "10" },
+  },
+  DATABASE_AWAY: {
+    status: 503,
+    title: "Database unreachable",
+    detail: "The database is unreachable; as far as this server knows, nothing was changed. Try again.",
+    headers: { "Retry-After": "5" },
+  },
+} as const satisfies Record<string, ProblemRow>;
+
+export type AdminProblemCode = keyof typeof ADMIN_PROBLEMS;
+export const ADMIN_PROBLEM_CODES = keysOf(ADMIN_PROBLEMS);
