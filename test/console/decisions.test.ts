@@ -166,7 +166,7 @@ describe("rules", () => {
     await publish("");
     await open();
     await area().fill(
-      'on_missing = "deny"\n[[rule]]\nname = "a"\nwhen = \'event == "x" && ip.knd == "y"\'\nthen = "deny"\nmode = "live"\n',
+      'on_missing = "deny"\n[[rule]]\nname = "a"\nwhen = \'event == "x" && ip.knd == "isp"\'\nthen = "deny"\nmode = "live"\n',
     );
     await checked("1 mistake");
     await button("line 4, column 25").click();
