@@ -71,7 +71,7 @@ describe("assess", () => {
     expect(await rowsOf("Reasons")).toEqual([
       "proxy the address is a VPN or public proxy 0.35 no change score 0.94",
       "country_mismatch the address is in another country than expected_country 0.25 no change score 0.95",
-      "disposable the mailbox is a disposable-email provider's 0.90 challenge score 0.61",
+      "disposable the domain belongs to a disposable-email provider 0.90 challenge score 0.61",
       "role_account a role reads the mailbox, not a person 0.20 no change score 0.95",
     ]);
     // 1 - 0.65 * 0.75 * 0.1 * 0.8
