@@ -32,6 +32,8 @@ interface FactRow {
   readonly data?: DegradedData;
   /** All that a text can be, or the items of a list; undefined: anything. */
   readonly values?: readonly string[];
+  /** Is a text always in upper case, as the codes of countries are? */
+  readonly isUpperCase?: boolean;
 }
 
 /** What `degraded` can name. */
@@ -65,12 +67,13 @@ const FLAG_FACTS = Object.fromEntries(
 ) as Readonly<Record<FlagFact, { readonly type: "boolean" } & FactRow>>;
 
 const NETWORK = { data: "network" } as const;
+const CODE = { type: "text", isUpperCase: true } as const;
 const PLACE = { data: "geolocation" } as const;
 
 const FACTS = {
   event: { type: "text", meaning: "what the visitor does, as the caller sent it: `sign_up`" },
   user_agent: { type: "text", meaning: "the `User-Agent` that the caller sent" },
-  expected_country: { type: "text", meaning: "the country that the caller sent, as ISO 3166-1 alpha-2" },
+  expected_country: { ...CODE, meaning: "the country that the caller sent, as ISO 3166-1 alpha-2" },
   "ip.network": { type: "text", meaning: "the /24 or /48 around the address" },
   ...FLAG_FACTS,
   "ip.kind": {
@@ -105,11 +108,11 @@ const FACTS = {
     values: CRAWLER_CHECKS,
     meaning: "the user agent's claim, compared with published ranges: `verified`, `forged` or `unverifiable`",
   },
-  "ip.country": { type: "text", ...PLACE, meaning: "where the user is: ISO 3166-1 alpha-2" },
-  "ip.registered_country": { type: "text", ...PLACE, meaning: "where the address block is registered" },
-  "ip.continent": { type: "text", ...PLACE, meaning: "the continent's code: `EU`" },
+  "ip.country": { ...CODE, ...PLACE, meaning: "where the user is: ISO 3166-1 alpha-2" },
+  "ip.registered_country": { ...CODE, ...PLACE, meaning: "where the address block is registered" },
+  "ip.continent": { ...CODE, ...PLACE, meaning: "the continent's code: `EU`" },
   "ip.subdivision": {
-    type: "text",
+    ...CODE,
     ...PLACE,
     meaning: "the largest subdivision: the part of its ISO 3166-2 code after the hyphen",
   },

@@ -72,6 +72,7 @@ describe("mistakes in conditions", () => {
     ['event == "not ', 9, /Unterminated string/],
     ['ip.kind == "hostng"', 11, /"ip.kind" is never "hostng": did you mean "hosting"\?/],
     ['ip.kind in ["isp", "home"]', 19, /"ip.kind" is never "home": it is one of hosting, isp/],
+    ['ip.country in ["DE", "fr"]', 21, /"ip.country" is never "fr": did you mean "FR"\?/],
     ['"vpn" in ip.services', 0, /"ip.services" is never "vpn"/],
     ["event", 0, /the condition must be true or false, and is a text/],
     ["ip.is_proxy && event", 15, /right side of `&&` must be true or false/],

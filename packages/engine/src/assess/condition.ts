@@ -234,14 +234,17 @@ class Compiler {
   }
 
   /** A text that a fact never has is a mistake: the rule would do nothing, in silence. `""` asks whether it is unknown. */
-  private requirePossible(fact: ASTNode, literal: ASTNode): void {
-    const name = nameOf(fact) ?? "";
-    const values = this.schema.find(name)?.values;
-    if (values === undefined) return;
+  private requirePossible(side: ASTNode, literal: ASTNode): void {
+    const name = nameOf(side) ?? "";
+    const fact = this.schema.find(name);
+    if (fact === undefined) return;
+    const { values, isUpperCase } = fact;
     for (const { op, args, start } of literal.op === "list" ? literal.args : [literal]) {
-      if (op !== "value" || typeof args !== "string" || args === "" || values.includes(args)) continue;
-      const near = nearest(args, values);
-      const hint = near === undefined ? `it is one of ${values.join(", ")}` : `did you mean "${near}"?`;
+      if (op !== "value" || typeof args !== "string") continue;
+      const isPossible = values?.includes(args) ?? (isUpperCase !== true || args === args.toUpperCase());
+      if (args === "" || isPossible) continue;
+      const near = values === undefined ? args.toUpperCase().slice(0, 40) : nearest(args, values);
+      const hint = near === undefined ? `it is one of ${values?.join(", ")}` : `did you mean "${near}"?`;
       throw new ConditionError(`"${name}" is never ${JSON.stringify(args.slice(0, 40))}: ${hint}`, start);
     }
   }

@@ -28,6 +28,7 @@ interface FactField {
   readonly type: FactType;
   readonly data: DegradedData | undefined;
   readonly values: readonly string[] | undefined;
+  readonly isUpperCase: boolean | undefined;
 }
 
 export class FactSchema {
@@ -38,14 +39,15 @@ export class FactSchema {
   constructor(declared: DeclaredFacts = {}) {
     this.declared = declared;
     const own = FACT_NAMES.map((name) => {
-      const { type, data, values } = FACT_ROWS[name];
-      return { name, type, data, values };
+      const { type, data, values, isUpperCase } = FACT_ROWS[name];
+      return { name, type, data, values, isUpperCase };
     });
     const sent = Object.entries(declared).map(([name, type]) => ({
       name: `${DECLARED}${name}`,
       type,
       data: undefined,
       values: undefined,
+      isUpperCase: undefined,
     }));
     this.fields = [...own, ...sent].map((field, index) => ({ ...field, index }));
     this.byName = new Map(this.fields.map((field) => [field.name, field]));
