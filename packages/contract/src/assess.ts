@@ -1,11 +1,11 @@
-// assess.ts: what an assessment reads and returns: its actions, facts and reasons. crawlers.ts has the crawlers that it
-// can check.
+// assess.ts: what an assessment takes and returns: its actions and reasons. facts.ts has the facts that rules read,
+// crawlers.ts the crawlers that it can check.
 //
 // The reasons of the engine, OpenAPI, the SDKs' types and the tables of docs/decision-reference.md derive from these rows.
 
-import { CRAWLER_CHECKS } from "./crawlers.ts";
+import { DEGRADED_DATA, flagFact } from "./facts.ts";
 import { FLAG_ROWS, REPUTATION_FLAGS, type ReputationFlag } from "./flags.ts";
-import { ANSWER_MEMBERS, NETWORK_KINDS, NETWORK_SERVICES } from "./members.ts";
+import { ANSWER_MEMBERS } from "./members.ts";
 import type { Shape, ValueOf } from "./shapes.ts";
 
 /** What to do with a visitor, from the mildest to the strictest. */
@@ -20,155 +20,6 @@ export type Outcome = (typeof OUTCOMES)[number];
 export const DEFAULT_THRESHOLDS = { challenge: 0.5, deny: 0.85 } as const;
 /** The least action where a flag that mattered has no data. */
 export const DEFAULT_ON_MISSING: Action = "challenge";
-
-/** The type of a fact. Numbers are doubles; a list is one of texts. */
-export const FACT_TYPES = ["text", "number", "boolean", "list"] as const;
-export type FactType = (typeof FACT_TYPES)[number];
-
-interface FactRow {
-  readonly type: FactType;
-  readonly meaning: string;
-  /** What a release may lack, which leaves the fact unknown: a name in `degraded`. */
-  readonly data?: DegradedData;
-  /** All that a text can be, or the items of a list; undefined: anything. */
-  readonly values?: readonly string[];
-  /** Is a text always in upper case, as the codes of countries are? */
-  readonly isUpperCase?: boolean;
-}
-
-/** What `degraded` can name. */
-export const DEGRADED_DATA = [...REPUTATION_FLAGS, "disposable", "geolocation", "network"] as const;
-export type DegradedData = (typeof DEGRADED_DATA)[number];
-
-/** What `count` counts the assessments of. */
-export const COUNT_SUBJECTS = ["network", "mailbox", "domain"] as const;
-export type CountSubject = (typeof COUNT_SUBJECTS)[number];
-export const COUNT_WINDOWS = ["1h", "24h"] as const;
-export type CountWindow = (typeof COUNT_WINDOWS)[number];
-export type CountFact = `count.${CountSubject}_${CountWindow}`;
-/** The fact that `count(subject, window)` of a condition reads. */
-export const countFact = (subject: CountSubject, window: CountWindow): CountFact =>
-  `count.${subject}_${window}`;
-
-const counted = (of: string) =>
-  ({
-    type: "number",
-    meaning: `assessments of ${of}, including the current one; known only if a rule reads it`,
-  }) as const;
-
-type FlagFact = `ip.${ReputationFlag}`;
-/** The fact of a flag. */
-export const flagFact = (flag: ReputationFlag): FlagFact => `ip.${flag}`;
-const FLAG_FACTS = Object.fromEntries(
-  REPUTATION_FLAGS.map((flag) => [
-    flagFact(flag),
-    { type: "boolean", data: flag, meaning: "the flag of the reputation lookup" },
-  ]),
-) as Readonly<Record<FlagFact, { readonly type: "boolean" } & FactRow>>;
-
-const NETWORK = { data: "network" } as const;
-const CODE = { type: "text", isUpperCase: true } as const;
-const PLACE = { data: "geolocation" } as const;
-
-const FACTS = {
-  event: { type: "text", meaning: "what the visitor does, as the caller sent it: `sign_up`" },
-  user_agent: { type: "text", meaning: "the `User-Agent` that the caller sent" },
-  expected_country: { ...CODE, meaning: "the country that the caller sent, as ISO 3166-1 alpha-2" },
-  "ip.network": { type: "text", meaning: "the /24 or /48 around the address" },
-  ...FLAG_FACTS,
-  "ip.kind": {
-    type: "text",
-    ...NETWORK,
-    values: NETWORK_KINDS,
-    meaning:
-      "the network's kind: `hosting`, `isp`, `mobile`, `education`, `government`, `business` or `unknown`",
-  },
-  "ip.shared": {
-    type: "boolean",
-    ...NETWORK,
-    meaning: "the operator publishes that many people share one address",
-  },
-  "ip.services": {
-    type: "list",
-    ...NETWORK,
-    values: NETWORK_SERVICES,
-    meaning:
-      "services that operators publish for the network: `cdn`, `crawler`, `mail_sender`, `monitor`, `relay`, `resolver`, `webhook_sender`",
-  },
-  "ip.operator": {
-    type: "text",
-    ...NETWORK,
-    meaning: "the operator that publishes the network for its service",
-  },
-  "ip.asn": { type: "number", ...NETWORK, meaning: "the autonomous system's number" },
-  "ip.organization": { type: "text", ...NETWORK, meaning: "the autonomous system's name" },
-  "ip.crawler": { type: "text", meaning: "the operator of the crawler that the user agent names" },
-  "ip.crawler_check": {
-    type: "text",
-    values: CRAWLER_CHECKS,
-    meaning: "the user agent's claim, compared with published ranges: `verified`, `forged` or `unverifiable`",
-  },
-  "ip.country": { ...CODE, ...PLACE, meaning: "where the user is: ISO 3166-1 alpha-2" },
-  "ip.registered_country": { ...CODE, ...PLACE, meaning: "where the address block is registered" },
-  "ip.continent": { ...CODE, ...PLACE, meaning: "the continent's code: `EU`" },
-  "ip.subdivision": {
-    ...CODE,
-    ...PLACE,
-    meaning: "the largest subdivision: the part of its ISO 3166-2 code after the hyphen",
-  },
-  "ip.city": { type: "text", ...PLACE, meaning: "the city's name" },
-  "ip.time_zone": { type: "text", ...PLACE, meaning: "the time zone's IANA name" },
-  "ip.latitude": { type: "number", ...PLACE, meaning: "degrees" },
-  "ip.longitude": { type: "number", ...PLACE, meaning: "degrees" },
-  "ip.accuracy_radius": { type: "number", ...PLACE, meaning: "kilometres" },
-  "ip.distance": {
-    type: "number",
-    ...PLACE,
-    meaning: "kilometres from `previous`, minus both accuracy radii",
-  },
-  "ip.speed": { type: "number", ...PLACE, meaning: "speed that this distance needs, in kilometres per hour" },
-  "email.domain": { type: "text", meaning: "the email address's domain, in lower case" },
-  "email.valid": { type: "boolean", meaning: "the address could receive mail, judging by its text only" },
-  "email.disposable": {
-    type: "boolean",
-    data: "disposable",
-    meaning: "the domain belongs to a disposable-email provider",
-  },
-  "email.providers": {
-    type: "list",
-    data: "disposable",
-    meaning: "the providers that the email lookup returns",
-  },
-  "email.listed": {
-    type: "boolean",
-    data: "disposable",
-    meaning: "one list of disposable domains has the domain, and no other list confirms it",
-  },
-  "email.mistyped": { type: "boolean", meaning: "the domain is close to a popular one" },
-  "email.confusable": {
-    type: "boolean",
-    meaning: "the domain's letters look like another domain: `gmaіl.com` with a Cyrillic letter",
-  },
-  "email.role_account": { type: "boolean", meaning: "a role reads the mailbox, not a person: `info@`" },
-  "email.alias": { type: "boolean", meaning: "the address has a tag: `jane+shop@`" },
-  "email.relay": { type: "boolean", data: "disposable", meaning: "a privacy relay forwards the mail" },
-  "email.free_mail": {
-    type: "boolean",
-    data: "disposable",
-    meaning: "the domain belongs to a free mail provider",
-  },
-  "count.network_1h": counted("the /24 or /48 in the last hour"),
-  "count.network_24h": counted("the /24 or /48 in the last 24 hours"),
-  "count.mailbox_1h": counted("the mailbox in the last hour"),
-  "count.mailbox_24h": counted("the mailbox in the last 24 hours"),
-  "count.domain_1h": counted("the email domain in the last hour"),
-  "count.domain_24h": counted("the email domain in the last 24 hours"),
-} as const satisfies Readonly<Record<string, FactRow>> & Readonly<Record<CountFact, FactRow>>;
-
-export type FactName = keyof typeof FACTS;
-/** The facts that every assessment has; a ruleset declares those below `facts`, which callers send. */
-export const FACT_ROWS: Readonly<Record<FactName, FactRow>> = FACTS;
-export const FACT_NAMES = Object.keys(FACTS) as readonly FactName[];
 
 interface ReasonRow {
   /** From 0 to 1: how far the reason alone moves the score. 0 leaves it out unless a ruleset gives it a weight. */

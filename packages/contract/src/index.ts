@@ -6,6 +6,7 @@ export * from "./admin-operations.ts";
 export * from "./admin-problems.ts";
 export * from "./assess.ts";
 export * from "./crawlers.ts";
+export * from "./facts.ts";
 export * from "./flags.ts";
 export * from "./log-event-row.ts";
 export * from "./log-events.ts";
