@@ -49,14 +49,19 @@ const good: Step = (response, { body }) =>
       .join(""),
   );
 /** Answers so many, and then the connection is gone. */
+/** Called for each result that {@link collect} has read. A cut waits for it: fetch drops what it holds when it sees a cut. */
+let onRead = () => {};
 const goodUntil =
   (count: number): Step =>
   (response, { body }) => {
     const lines = valuesOf(body)
       .slice(0, count)
       .map((value) => line(answerTo(value)));
+    let unread = lines.length;
+    onRead = () => {
+      if (--unread === 0) response.socket?.destroy();
+    };
     response.writeHead(200, HEAD).write(lines.join(""));
-    setTimeout(() => response.socket?.destroy(), 20);
   };
 const raw =
   (text: string, head: object = HEAD): Step =>
@@ -69,7 +74,10 @@ async function collect(results: AsyncIterable<BatchResult<Reputation>>) {
   const all: BatchResult<Reputation>[] = [];
   let error: unknown;
   try {
-    for await (const result of results) all.push(result);
+    for await (const result of results) {
+      all.push(result);
+      onRead();
+    }
   } catch (caught) {
     error = caught;
   }
