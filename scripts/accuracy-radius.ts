@@ -13,8 +13,8 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { NETWORK_KINDS } from "@inkling/contract";
 import { cover, networksOf } from "@inkling/engine";
-import { NETWORK_KINDS } from "../packages/compiler/src/catalog/claims.ts";
 import { FEEDS, PLACE_PREFERENCE } from "../packages/compiler/src/catalog/feeds.ts";
 import { rowIn } from "../packages/compiler/src/geo/layers.ts";
 import { OperatorPlaces } from "../packages/compiler/src/geo/operator-places.ts";

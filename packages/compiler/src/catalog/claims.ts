@@ -1,6 +1,6 @@
 // claims.ts: the claims of a parsed feed, the input of policy.
 
-import type { FlagLabel } from "@inkling/contract";
+import type { FlagLabel, NETWORK_KINDS } from "@inkling/contract";
 import type { AddressFlag, Prefix } from "@inkling/engine";
 
 /** A member of the answer about an address. */
@@ -9,15 +9,6 @@ export type Flag = AddressFlag;
 /** What a list states about its networks; policy/labels.ts has the effect of each. */
 export type Label = FlagLabel | "hosting" | "relay" | "anycast";
 
-export const NETWORK_KINDS = [
-  "hosting",
-  "isp",
-  "mobile",
-  "education",
-  "government",
-  "business",
-  "unknown",
-] as const;
 export type NetworkKind = (typeof NETWORK_KINDS)[number];
 
 /** What a feed states of autonomous systems, by their numbers. */

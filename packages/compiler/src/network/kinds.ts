@@ -10,7 +10,8 @@
 // "*" gives way to one that does not: "Hanze University Network" is no isp, nor is
 // "Planet", of which a row says `unknown`.
 
-import { type KindClaims, NETWORK_KINDS, type NetworkKind } from "../catalog/claims.ts";
+import { NETWORK_KINDS } from "@inkling/contract";
+import type { KindClaims, NetworkKind } from "../catalog/claims.ts";
 import { FeedError } from "../catalog/feed.ts";
 import type { NetworkWalk } from "../geo/place-list.ts";
 import type { AsnNetworks } from "../parse/asn.ts";

@@ -1,8 +1,9 @@
 // The order of the geo segment's records: nothing known first, then what most addresses ask for.
 
 import { describe, expect, test } from "bun:test";
+import { NETWORK_KINDS } from "@inkling/contract";
 import { IpSegment, type Prefix, parsePrefix, parseUnwrapped } from "@inkling/engine";
-import { NETWORK_KINDS, type NetworkKind } from "../catalog/claims.ts";
+import type { NetworkKind } from "../catalog/claims.ts";
 import { completePlace } from "../place/complete-place.ts";
 import { geoTable } from "./geo-table.ts";
 import { writeSegment } from "./segment-writer.ts";

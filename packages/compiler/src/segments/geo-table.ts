@@ -5,8 +5,8 @@
 //      it, and the ranges that point at them
 // cost one pass over the networks of each family; an answer is made once, however many networks share it
 
+import { NETWORK_KINDS } from "@inkling/contract";
 import { cover, KEPT_RECORDS, type Networks, overlay, type RangeColumns } from "@inkling/engine";
-import { NETWORK_KINDS } from "../catalog/claims.ts";
 import { countryIn, groundOf, kindIn, rowIn } from "../geo/layers.ts";
 import { networksIn, type OperatorFeed, OperatorPlaces } from "../geo/operator-places.ts";
 import type { NetworkWalk, PlaceSource, RegisteredCountries } from "../geo/place-list.ts";
