@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { EVIDENCE_LABELS, flagOfLabel, REPUTATION_FLAGS } from "@inkling/contract";
 import { FEED_SETS } from "@inkling/engine";
 import { isDomainFormat, isNetworkFormat, parseDomains, parseNetworks } from "../parse/index.ts";
-import { requireEntries } from "../validate/gates.ts";
+import { requireEntries } from "../validate/copy-gates.ts";
 import { EXTENSIONS, type Format } from "./feed.ts";
 import { asksForAgreement, FEEDS, NO_LICENCE, PLACE_PREFERENCE } from "./feeds.ts";
 

@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { DATA_FOLDER, makeFolder, replaceFile, replaceJson, TEMPORARY } from "@inkling/release-store";
 import { z } from "zod";
 import { EXTENSIONS, type Feed, type Format } from "../catalog/feed.ts";
-import { type FeedCopy, isNew } from "./copy.ts";
+import type { FeedCopy } from "./copy.ts";
 
 export const STATE = "state.json";
 const BODY = /^(body|pending)-[0-9a-f]{16}\.[a-z]+$/;
@@ -120,19 +120,4 @@ export function writeFeedState(
     const isStale = BODY.test(name) && !named.some(({ file }) => file === name);
     if (isStale || name.startsWith(TEMPORARY)) rmSync(join(folder, name), { force: true });
   }
-}
-
-/** How the state names a copy that was just fetched, or read from a mirror. */
-export function describeCopy(prefix: "body" | "pending", copy: FeedCopy, entries?: number): KeptCopy {
-  if (!isNew(copy)) throw new Error(`a copy from ${copy.source} is not kept`);
-  return {
-    file: `${prefix}-${copy.sha256.slice(0, 16)}.${EXTENSIONS[copy.format]}`,
-    format: copy.format,
-    sha256: copy.sha256,
-    source: copy.source,
-    fetchedAt: copy.fetchedAt?.toISOString(),
-    publishedAt: copy.publishedAt?.toISOString(),
-    ...copy.origin,
-    ...(entries !== undefined && { entries }),
-  };
 }

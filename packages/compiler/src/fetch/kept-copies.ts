@@ -1,18 +1,19 @@
-// kept-copies.ts: the copies that a feed's state names, each read from disk once, on first use.
+// kept-copies.ts: the copies that a feed's state names, each read from disk once, on first use; how it names a new one.
 //
 // err  FeedError when one is missing or damaged, or the state is
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Feed, FeedError, formatsOf } from "../catalog/feed.ts";
-import { type FeedCopy, loadStable, measure } from "./copy.ts";
+import { EXTENSIONS, type Feed, FeedError, formatsOf } from "../catalog/feed.ts";
+import { type FeedCopy, isNew, loadStable, measure } from "./copy.ts";
 import { type FeedState, feedFolder, type KeptCopy, STATE } from "./feed-state.ts";
 
 type Which = "copy" | "candidate" | "pending";
 
 export class KeptCopies {
   private readonly feed: Feed;
-  private readonly folder: string;
+  /** Where the feed's copies and its state are. */
+  readonly folder: string;
   private readonly state: FeedState;
   private readonly read = new Map<Which, FeedCopy | FeedError | undefined>();
 
@@ -87,4 +88,19 @@ export class KeptCopies {
       ...(url !== undefined && { origin: { url, etag, lastModified } }),
     };
   }
+}
+
+/** How the state names a copy that was just fetched, or read from a mirror. */
+export function describeCopy(prefix: "body" | "pending", copy: FeedCopy, entries?: number): KeptCopy {
+  if (!isNew(copy)) throw new Error(`a copy from ${copy.source} is not kept`);
+  return {
+    file: `${prefix}-${copy.sha256.slice(0, 16)}.${EXTENSIONS[copy.format]}`,
+    format: copy.format,
+    sha256: copy.sha256,
+    source: copy.source,
+    fetchedAt: copy.fetchedAt?.toISOString(),
+    publishedAt: copy.publishedAt?.toISOString(),
+    ...copy.origin,
+    ...(entries !== undefined && { entries }),
+  };
 }

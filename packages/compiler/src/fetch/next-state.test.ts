@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import type { Attempts, FeedState, KeptCopy } from "./feed-state.ts";
-import { nextFeedState, type Outcome, publishCandidate, type Source, spendRequest } from "./next-state.ts";
+import { nextFeedState, type Outcome, planRequest, publishCandidate, type Source } from "./next-state.ts";
 import { afterAbsence, afterFailure, afterSuccess, recordRequest, untried } from "./schedule.ts";
 
 const NOW = new Date("2026-08-22T12:34:56.000Z");
@@ -138,13 +138,21 @@ describe("a request that counts against a budget", () => {
   const feed: Feed = { ...FEED, budgetPerDay: 3 };
   const source = { ...at(), feed };
   test("is in the state before it is sent, and stays in it", () => {
-    const asking = spendRequest(full, source);
+    const { state: asking } = planRequest(full, source, { onlyDue: false, isReady: true });
     expect(asking).toEqual({ ...full, attempts: recordRequest(feed, tried, NOW) });
     expect(asking.attempts!.requests).toEqual([NOW.toISOString()]);
     const after = nextFeedState(asking, { type: "failed", failure: FAILURE }, source);
     expect(after.attempts!.requests).toEqual([NOW.toISOString()]);
   });
-  test("changes nothing where there is none", () => {
-    expect(spendRequest(full, at())).toBe(full);
+  test("changes nothing without a budget, without credentials, or before the feed is due", () => {
+    expect(planRequest(full, at(), { onlyDue: false, isReady: true })).toEqual({
+      hold: undefined,
+      state: full,
+    });
+    expect(planRequest(full, source, { onlyDue: false, isReady: false }).state).toBe(full);
+    const attempts = { ...tried, nextAt: new Date(NOW.getTime() + 1).toISOString() };
+    const waiting = { ...full, attempts };
+    const plan = planRequest(waiting, source, { onlyDue: true, isReady: true });
+    expect(plan).toEqual({ hold: { why: "not due" }, state: waiting });
   });
 });

@@ -5,7 +5,15 @@
 
 import type { Feed } from "../catalog/feed.ts";
 import type { Attempts, FeedState, KeptCopy, PendingCopy, RefusedCopy } from "./feed-state.ts";
-import { afterAbsence, afterFailure, afterSuccess, recordRequest, untried } from "./schedule.ts";
+import {
+  afterAbsence,
+  afterFailure,
+  afterSuccess,
+  findHold,
+  type Hold,
+  recordRequest,
+  untried,
+} from "./schedule.ts";
 
 /** A failure at the feed's source; `retryAfter` as it was sent. */
 export interface Failure {
@@ -76,11 +84,21 @@ function remember(state: FeedState, outcome: Outcome, source: Source): FeedState
   };
 }
 
-/** The state to write before a request to a source with a budget: a process killed meanwhile has spent it. */
-export function spendRequest(state: FeedState, { feed, mirror, now, chance }: Source): FeedState {
-  if (feed.budgetPerDay === undefined) return state;
-  const before = attemptsAt(state, mirror) ?? untried(chance);
-  return { ...state, ...withAttempts(state, mirror, recordRequest(feed, before, now)) };
+/**
+ * Decides whether the source is requested now.
+ * @param isReady whether the operator has set the credentials that the publisher requires
+ * @returns the state to write before the request: a process killed meanwhile has spent one of the budget
+ */
+export function planRequest(
+  state: FeedState,
+  { feed, mirror, now, chance }: Source,
+  { onlyDue, isReady }: { readonly onlyDue: boolean; readonly isReady: boolean },
+): { readonly hold: Hold | undefined; readonly state: FeedState } {
+  const attempts = attemptsAt(state, mirror);
+  const hold = attempts && findHold(feed, attempts, now, onlyDue);
+  if (hold !== undefined || !isReady || feed.budgetPerDay === undefined) return { hold, state };
+  const spent = recordRequest(feed, attempts ?? untried(chance), now);
+  return { hold, state: { ...state, ...withAttempts(state, mirror, spent) } };
 }
 
 /** The attempts at the publisher, or at this mirror. */

@@ -25,7 +25,6 @@ import {
 } from "../catalog/feed.ts";
 import { findDate } from "../parse/text.ts";
 import { type Candidate, isCopy, loadStable, measure, type NoCopy, type Source } from "./copy.ts";
-import { feedFolder } from "./feed-state.ts";
 import { AnswerError, download, FETCH_TIMES, type FetchTimes, LateError, UnreachedError } from "./fetch.ts";
 import type { KeptCopies } from "./kept-copies.ts";
 import { readFromFile, readFromFolder } from "./mirror.ts";
@@ -65,9 +64,7 @@ export async function* candidates(
   const waiting = options.accept && (await attempt("last-good", () => kept.readPending()));
   if (waiting) yield isCopy(waiting) ? { ...waiting, accepted: true } : waiting;
   else if (feed.file !== undefined)
-    yield await attempt("mirror", () =>
-      readFromFile(feed, feed.file!, downloadPath(feed, options), kept, options),
-    );
+    yield await attempt("mirror", () => readFromFile(feed, feed.file!, downloadPath(kept), kept, options));
   else if (options.mirror !== undefined) yield* fromMirror(feed, options.mirror, options, kept);
   else if (options.fetch) yield* fromPublisher(feed, options, kept);
   const candidate = kept.find("candidate");
@@ -94,7 +91,7 @@ async function* fromMirror(
   kept: KeptCopies,
 ): AsyncGenerator<Candidate> {
   if (!isMirrorUrl(mirror)) {
-    const into = downloadPath(feed, options);
+    const into = downloadPath(kept);
     const copy = await attempt("mirror", () => readFromFolder(feed, mirror, into, kept, options));
     if (copy !== undefined) yield copy;
     else if (feed.own === undefined)
@@ -167,7 +164,7 @@ interface Request {
 /** The file at one URL; "not modified" gives the kept copy, confirmed now. */
 async function fetchFrom(request: Request): Promise<Candidate> {
   const { feed, url, secretRequest = { url }, headers, source, options, kept } = request;
-  const into = downloadPath(feed, options);
+  const into = downloadPath(kept);
   makeFolder(dirname(into));
   const known = kept.findFrom(url);
   try {
@@ -211,8 +208,8 @@ async function fetchFrom(request: Request): Promise<Candidate> {
 }
 
 /** Where a download is written. */
-function downloadPath(feed: Feed, { dataDir }: SourceOptions): string {
-  return join(feedFolder(feed, dataDir), DOWNLOAD);
+function downloadPath({ folder }: KeptCopies): string {
+  return join(folder, DOWNLOAD);
 }
 
 /** What to check when a publisher refuses the credentials. */

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { formatPrefix, type Prefix, prefixContains, SPECIAL_USE } from "@inkling/engine";
 import { FEEDS } from "../catalog/feeds.ts";
-import { requireEntries } from "../validate/gates.ts";
+import { requireEntries } from "../validate/copy-gates.ts";
 import { parseNetworks } from "./index.ts";
 
 const read = (path: string) => readFileSync(path);

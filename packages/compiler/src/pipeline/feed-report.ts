@@ -7,7 +7,7 @@ import type { FeedReport } from "@inkling/engine";
 import { sha256Hex } from "@inkling/release-store";
 import type { Feed } from "../catalog/feed.ts";
 import type { FeedCopy } from "../fetch/copy.ts";
-import type { FeedState } from "../fetch/feed-state.ts";
+import type { Attempts, FeedState } from "../fetch/feed-state.ts";
 import { isMirrorUrl } from "../fetch/mirror-url.ts";
 import { attemptsAt } from "../fetch/next-state.ts";
 import { dueAt } from "../fetch/schedule.ts";
@@ -20,7 +20,12 @@ export function reportOf(
   load: Load,
   { refusals, used }: Tried,
   next: FeedState,
-): { readonly report: FeedReport; readonly trouble: Trouble | undefined } {
+): {
+  readonly report: FeedReport;
+  readonly trouble: Trouble | undefined;
+  /** When its source is due; undefined if never. */
+  readonly dueAt: Date | undefined;
+} {
   const { feed, source } = load;
   const problems = [
     ...heldProblems(load),
@@ -37,8 +42,9 @@ export function reportOf(
     const text = `${sourceWord(feed, used.copy)}: ${age}: its claims are dropped`;
     problems.push({ text });
   }
-  const { at, failures = 0 } = attemptsAt(next, source.mirror) ?? {};
-  const due = dueNext(load, next);
+  const attempts = attemptsAt(next, source.mirror);
+  const { at, failures = 0 } = attempts ?? {};
+  const due = dueNext(load, attempts);
   const { pending } = next;
   const report: FeedReport = {
     id: feed.id,
@@ -55,7 +61,7 @@ export function reportOf(
     ...(failures > 0 && { failures }),
     ...(pending && { pending: { sha256: pending.sha256, why: pending.why } }),
   };
-  return { report, trouble: troubleOf(problems) };
+  return { report, trouble: troubleOf(problems), dueAt: due };
 }
 
 interface Problem {
@@ -75,10 +81,8 @@ function troubleOf(problems: readonly Problem[]): Trouble | undefined {
 /** Was a copy refused, rather than absent, out of reach or late? */
 export const isFault = ({ absent, unreached, late }: Refusal): boolean => !absent && !unreached && !late;
 
-/** When its source is due; undefined when never. */
-export function dueNext({ feed, options, source }: Load, next: FeedState): Date | undefined {
+function dueNext({ feed, options }: Load, attempts: Attempts | undefined): Date | undefined {
   const hasSource = options.mirror !== undefined || isRemote(feed, options);
-  const attempts = attemptsAt(next, source.mirror);
   if (!hasSource || attempts?.nextAt === undefined || lackingCredentials(feed, options).length > 0)
     return undefined;
   return dueAt(feed, attempts, options.now);

@@ -14,19 +14,13 @@ import { chosenFeeds, readFeedChoice } from "../catalog/feed-choice.ts";
 import { feedTable } from "../catalog/feed-table.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { type FeedCopy, isNew } from "../fetch/copy.ts";
-import {
-  describeCopy,
-  type FeedState,
-  type KeptCopy,
-  readFeedState,
-  writeFeedState,
-} from "../fetch/feed-state.ts";
-import { KeptCopies } from "../fetch/kept-copies.ts";
+import { type FeedState, type KeptCopy, readFeedState, writeFeedState } from "../fetch/feed-state.ts";
+import { describeCopy, KeptCopies } from "../fetch/kept-copies.ts";
 import { nextFeedState, type Outcome, publishCandidate } from "../fetch/next-state.ts";
 import { ageOf } from "../policy/age.ts";
 import type { Content } from "../validate/read-copy.ts";
 import type { BuildEffects, BuildRequest, Trouble } from "./events.ts";
-import { dueNext, isFault, problemText, reportOf } from "./feed-report.ts";
+import { isFault, problemText, reportOf } from "./feed-report.ts";
 import { type Load, type LoadOptions, type Refusal, type Tried, tryCopies, tryEach } from "./try-copies.ts";
 
 export interface LoadedFeed {
@@ -82,7 +76,6 @@ function loadedFeed(load: Load, tried: Tried, next: FeedState): LoadedFeed {
     refused: tried.refusals.some(isFault),
     unreached: isUnreached(tried.refusals),
     late: tried.refusals.some((refusal) => refusal.late === true),
-    dueAt: dueNext(load, next),
     content,
     forget,
     get isUntried() {

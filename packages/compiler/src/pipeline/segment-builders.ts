@@ -18,7 +18,7 @@ import { geoTable } from "../segments/geo-table.ts";
 import { networkTable } from "../segments/network-table.ts";
 import { reputationSections } from "../segments/reputation-table.ts";
 import type { SectionData } from "../segments/segment-writer.ts";
-import { isTooWideFor } from "../validate/gates.ts";
+import { isTooWideFor } from "../validate/content-gates.ts";
 import type { Content } from "../validate/read-copy.ts";
 import { flaggedBy } from "../validate/release-gate.ts";
 import type { BuildEvent } from "./events.ts";

@@ -6,17 +6,16 @@
 
 import type { Release } from "@inkling/engine";
 import { type Feed, FeedError } from "../catalog/feed.ts";
-import { type FeedCopy, isCopy, isNew, type NoCopy } from "../fetch/copy.ts";
+import { type FeedCopy, isCopy, type NoCopy } from "../fetch/copy.ts";
 import { type FeedState, writeFeedState } from "../fetch/feed-state.ts";
 import type { KeptCopies } from "../fetch/kept-copies.ts";
 import { mirrorName } from "../fetch/mirror-url.ts";
-import { attemptsAt, type Source, spendRequest } from "../fetch/next-state.ts";
-import { findHold, type Hold } from "../fetch/schedule.ts";
+import { attemptsAt, planRequest, type Source } from "../fetch/next-state.ts";
+import type { Hold } from "../fetch/schedule.ts";
 import { candidates, isRemote, lackingCredentials, type SourceOptions } from "../fetch/source.ts";
 import { MmdbError } from "../mmdb/mmdb.ts";
-import { type Age, ageOf } from "../policy/age.ts";
-import { requireLikeLast } from "../validate/compare-copies.ts";
-import { HeldBack, requireEntries, requirePast } from "../validate/gates.ts";
+import type { Age } from "../policy/age.ts";
+import { HeldBack, requireGood } from "../validate/copy-gates.ts";
 import { type Readable, readCopy } from "../validate/read-copy.ts";
 
 export interface LoadOptions extends SourceOptions {
@@ -77,18 +76,16 @@ function prepare(load: Omit<Load, "source" | "hold">): Load {
   const { feed, options, state } = load;
   const { dataDir, mirror, now, chance, onlyDue, accept } = options;
   const source = { feed, mirror: mirror && mirrorName(mirror), now, chance };
-  const attempts = attemptsAt(state, source.mirror);
   const isAccepted = accept === true && state.pending !== undefined;
-  const mayAsk = isRemote(feed, options) && !isAccepted;
-  const hold = mayAsk && attempts !== undefined ? findHold(feed, attempts, now, onlyDue) : undefined;
-  const isAsking = mayAsk && hold === undefined && lackingCredentials(feed, options).length === 0;
-  const spent = isAsking ? spendRequest(state, source) : state;
+  if (!isRemote(feed, options) || isAccepted) return { ...load, source, hold: undefined };
+  const isReady = lackingCredentials(feed, options).length === 0;
+  const { hold, state: spent } = planRequest(state, source, { onlyDue, isReady });
   if (spent !== state) writeFeedState(feed, dataDir, spent);
   return { ...load, source, state: spent, hold };
 }
 
 export async function tryEach(load: Load): Promise<Tried> {
-  const { feed, options, trusted, kept, hold } = load;
+  const { feed, options, trusted, state, kept, hold } = load;
   const refusals: Refusal[] = [];
   for await (const copy of candidates(feed, { ...options, isDue: hold === undefined }, kept)) {
     if (!isCopy(copy)) {
@@ -96,7 +93,8 @@ export async function tryEach(load: Load): Promise<Tried> {
       continue;
     }
     try {
-      return { refusals, used: requireGood(load, copy, readCopy(feed, copy, trusted)) };
+      const read = readCopy(feed, copy, trusted);
+      return { refusals, used: { read, ...requireGood(feed, copy, read, { ...options, state, kept }) } };
     } catch (error) {
       if (!(error instanceof FeedError) && !(error instanceof MmdbError)) throw error;
       const { source } = copy;
@@ -104,47 +102,6 @@ export async function tryEach(load: Load): Promise<Tried> {
     }
   }
   return { refusals };
-}
-
-/** @throws FeedError when a gate refuses the copy */
-function requireGood({ feed, options, state, kept }: Load, copy: FeedCopy, read: Readable): Used {
-  const { now, accept } = options;
-  const publishedAt = read.publishedAt ?? copy.publishedAt;
-  const used = {
-    copy: { ...copy, ...(publishedAt && { publishedAt }) },
-    read,
-    age: ageOfCopy(feed, copy, publishedAt, now),
-  };
-  const isAccepted = copy.accepted === true || accept === true;
-  const isKnownSmall = state.copy?.entries !== undefined && state.copy.entries < feed.entries.least;
-  requireEntries(feed, read.entries, isAccepted || isKnownSmall);
-  if (!isNew(copy)) return used;
-  const { refused } = state;
-  if (refused?.sha256 === copy.sha256 && refused.code === options.code) throw new FeedError(refused.why);
-  requirePast(publishedAt, now);
-  const lastGood = kept.find("copy");
-  // An expired last good copy is not compared with.
-  const last =
-    lastGood && ageOfCopy(feed, lastGood, lastGood.publishedAt, now) !== "dropped" ? lastGood : undefined;
-  if (last !== undefined && used.age === "dropped") throw new FeedError(whyExpired(feed, used.copy));
-  if (last !== undefined && !isAccepted)
-    requireLikeLast(feed, used.copy, read, { ...last, entries: state.copy?.entries }, now);
-  return used;
-}
-
-/** What the operator can do about it: `rsync -a` and `cp -p` keep the time that a file had elsewhere. */
-function whyExpired(feed: Feed, { source, fetchedAt, publishedAt }: FeedCopy): string {
-  const days = Math.round(feed.age.dropHours / 24);
-  const dates = [
-    publishedAt && `was made on ${publishedAt.toISOString()}`,
-    fetchedAt &&
-      `${source === "mirror" ? "has the file time" : "was confirmed at"} ${fetchedAt.toISOString()}`,
-  ];
-  return `${dates.filter(Boolean).join(" and ")}, more than ${days} days ago: the last good copy is not replaced by an expired one`;
-}
-
-function ageOfCopy(feed: Feed, copy: FeedCopy, publishedAt: Date | undefined, now: Date): Age {
-  return ageOf(feed, { confirmedAt: copy.fetchedAt, publishedAt }, now);
 }
 
 /** Whether the last good copy is missing or damaged and its source was skipped as not due. */

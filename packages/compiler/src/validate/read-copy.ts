@@ -32,7 +32,7 @@ import { isSpecialUse } from "../parse/network-list.ts";
 import { parseVpnSystems } from "../parse/own-lists.ts";
 import { isSystemFormat, parseSystemKinds } from "../parse/system-kinds.ts";
 import type { Skips } from "../parse/tally.ts";
-import { requireNarrow, requireParsable, unflaggableDomains, unflaggableNetworks } from "./gates.ts";
+import { requireNarrow, requireParsable, unflaggableDomains, unflaggableNetworks } from "./content-gates.ts";
 import { spaceOf } from "./space.ts";
 
 /** What a copy holds, by what it is for. */

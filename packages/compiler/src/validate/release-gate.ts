@@ -3,7 +3,7 @@
 // in   what the new release and the one before it flag (Release.flagged and disposable), and their feeds
 // out  why it has to wait for the operator, with the feeds that it came from; undefined when it may be published
 //
-// Gates of one copy (gates.ts) stop a list that changes at once. This one also stops many lists that change together, and
+// Gates of one copy (copy-gates.ts) stop a list that changes at once. This one also stops many lists that change together, and
 // one that grows a little each day. A release that loses much is held as well: what was flagged would be let in.
 
 import {

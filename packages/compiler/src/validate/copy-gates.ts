@@ -1,20 +1,76 @@
-// gates.ts: which copies of a feed are used. Pure: time and the last good copy come in.
+// copy-gates.ts: which copies of a feed are used. Pure: the time and the last good copy are arguments.
 //
-// in   a feed's row, what a new copy holds, what the last good one held, the time
-// out  nothing when it passes; entries that can never set a flag
-// err  FeedError with the reason; HeldBack where the copy is too small, or only the comparison with the last good one
+// in   a copy that was read, what is known of its feed, the last good copy
+// out  the copy with its publisher's date and its age
+// err  FeedError with the reason; HeldBack if the copy is too small, or if only the comparison with the last good copy
 //      fails, so that the operator may accept it
 // cost a comparison walks both lists once
 
-import { ADDRESS_FLAGS, cutSuffix, type Prefix, type Space, specialUse } from "@inkling/engine";
+import type { Prefix, Space } from "@inkling/engine";
 import type { DomainClaims, NetworkClaims } from "../catalog/claims.ts";
 import { type Feed, FeedError, type Format } from "../catalog/feed.ts";
+import { type FeedCopy, isNew } from "../fetch/copy.ts";
+import type { FeedState } from "../fetch/feed-state.ts";
+import type { KeptCopies } from "../fetch/kept-copies.ts";
 import type { StatedPlaces } from "../parse/geofeed.ts";
+import { isDomainFormat, isNetworkFormat } from "../parse/index.ts";
 import { comparePrefixes, isSpecialUse } from "../parse/network-list.ts";
-import type { Skipped } from "../parse/tally.ts";
-import { mayHaveMail } from "../policy/email.ts";
-import { FLAG_BOUNDS } from "../policy/labels.ts";
+import { type Age, ageOf } from "../policy/age.ts";
+import { type Readable, readContent } from "./read-copy.ts";
 import { spaceChanges } from "./space.ts";
+
+/** What the gates know of a feed besides the copy at hand. */
+export interface Known {
+  readonly state: FeedState;
+  readonly kept: KeptCopies;
+  readonly now: Date;
+  /** Whether the operator accepts a copy that would be held back. */
+  readonly accept?: boolean | undefined;
+  /** Digest of the code that builds. */
+  readonly code?: string | undefined;
+}
+
+/**
+ * @returns the copy with the date that its content states, and its age
+ * @throws FeedError if a gate refuses the copy; HeldBack if the operator may accept it
+ */
+export function requireGood(
+  feed: Feed,
+  copy: FeedCopy,
+  read: Readable,
+  { state, kept, now, accept, code }: Known,
+): { readonly copy: FeedCopy; readonly age: Age } {
+  const publishedAt = read.publishedAt ?? copy.publishedAt;
+  const dated = { ...copy, ...(publishedAt && { publishedAt }) };
+  const age = ageOfCopy(feed, dated, now);
+  const isAccepted = copy.accepted === true || accept === true;
+  const isKnownSmall = state.copy?.entries !== undefined && state.copy.entries < feed.entries.least;
+  requireEntries(feed, read.entries, isAccepted || isKnownSmall);
+  if (!isNew(copy)) return { copy: dated, age };
+  const { refused } = state;
+  if (refused?.sha256 === copy.sha256 && refused.code === code) throw new FeedError(refused.why);
+  requirePast(publishedAt, now);
+  const last = kept.find("copy");
+  if (last === undefined || ageOfCopy(feed, last, now) === "dropped") return { copy: dated, age };
+  if (age === "dropped") throw new FeedError(whyExpired(feed, dated));
+  if (!isAccepted) requireLikeLast(feed, dated, read, { ...last, entries: state.copy?.entries }, now);
+  return { copy: dated, age };
+}
+
+function ageOfCopy(feed: Feed, { fetchedAt, publishedAt }: FeedCopy, now: Date): Age {
+  return ageOf(feed, { confirmedAt: fetchedAt, publishedAt }, now);
+}
+
+/** What the operator can do about it: `rsync -a` and `cp -p` keep the time that a file had elsewhere. */
+function whyExpired(feed: Feed, { source, fetchedAt, publishedAt }: FeedCopy): string {
+  const days = Math.round(feed.age.dropHours / 24);
+  const dates = [
+    publishedAt && `was made on ${publishedAt.toISOString()}`,
+    fetchedAt &&
+      `${source === "mirror" ? "has the file time" : "was confirmed at"} ${fetchedAt.toISOString()}`,
+  ];
+  return `${dates.filter(Boolean).join(" and ")}, more than ${days} days ago: the last good copy is not replaced by an expired one`;
+}
 
 const HOUR = 3_600_000;
 /** Clocks differ, and a date without a time may be tomorrow's in another zone. */
@@ -78,62 +134,6 @@ export function requireWholeLines(format: Format, next: Uint8Array, last: Uint8A
   if (longer) throw new HeldBack("is cut short: its last line is the beginning of one of the last good copy");
 }
 
-/** Formats of one JSON document. */
-const DOCUMENTS: ReadonlySet<Format> = new Set([
-  "onionoo-json",
-  "monosans-json",
-  "gluetun-json",
-  "abuseipdb-json",
-  "as-metadata",
-  "prefix-json",
-  "fastly-json",
-  "github-meta",
-  "misp-json",
-  "domain-json",
-  "fakefilter-json",
-  "misp-domains",
-  "json-networks",
-  "json-domains",
-]);
-/** Proxies of monosans have 34 values each, Tor's relays 11, all others fewer. */
-const VALUES_PER_ENTRY = 64;
-/** Lines that are no entries: comments and blank ones. A list has about a tenth of the entries that its row allows. */
-const MORE_LINES = 10_000;
-const [COMMA, BRACKET, BRACE] = [0x2c, 0x5b, 0x7b];
-
-/**
- * Bounds what the parser of a copy has to hold, before it begins: {@link requireEntries} counts what the parser made, and
- * 64 MiB of small records take 2 GB to parse.
- * @throws FeedError when the text has more lines, or values of JSON, than as many entries as the feed can have may take
- */
-export function requireParsable({ entries: { most } }: Feed, format: Format, body: Uint8Array): void {
-  const isDocument = DOCUMENTS.has(format);
-  const limit = isDocument ? most * VALUES_PER_ENTRY : most + MORE_LINES;
-  if (body.length <= limit) return; // each takes a byte
-  const count = isDocument ? countValues(body) : countLines(body);
-  if (count <= limit) return;
-  const unit = isDocument ? "JSON values" : "lines";
-  throw new FeedError(
-    `has ${count} ${unit}, at most ${limit} are parsed: at most ${most} entries are expected`,
-  );
-}
-
-/** An upper bound: what stands in strings is counted as well. */
-function countValues(body: Uint8Array): number {
-  let count = 1;
-  for (let i = 0; i < body.length; i++) {
-    const byte = body[i];
-    if (byte === COMMA || byte === BRACKET || byte === BRACE) count++;
-  }
-  return count;
-}
-
-function countLines(body: Uint8Array): number {
-  let count = 1;
-  for (let at = body.indexOf(LINE_END); at >= 0; at = body.indexOf(LINE_END, at + 1)) count++;
-  return count;
-}
-
 /**
  * A publisher may shrink a list for good, and only the operator can know. No list becomes empty.
  * @param mayBeSmall the operator accepts the copy, or accepted such a one before: it is the last good one
@@ -145,39 +145,6 @@ export function requireEntries({ entries: { least, most } }: Feed, count: number
   if (count >= least || (mayBeSmall && count > 0)) return;
   const Refusal = count > 0 ? HeldBack : FeedError;
   throw new Refusal(`has ${count} entries, at least ${least} are expected`);
-}
-
-/**
- * @param sets the flag that the networks set, if any: of a feed with several labels each has its own
- * @throws FeedError when a network is wider than any that the feed can hold
- */
-export function requireNarrow(
-  feed: Feed,
-  networks: readonly Prefix[],
-  skipped: readonly Skipped[] = [],
-  sets: string | undefined = feed.sets,
-): void {
-  const tooWide = skipped.find(({ reason }) => reason.startsWith("too wide"));
-  if (tooWide !== undefined) throw new FeedError(`line ${tooWide.line}: ${tooWide.reason}`);
-  const wide = networks.find(isTooWideFor(feed, sets));
-  if (wide === undefined) return;
-  const { family } = wide.address;
-  throw new FeedError(
-    `has a network of /${wide.bits} (IPv${family}): /${widestOf(feed, family, sets)} is the widest it can hold`,
-  );
-}
-
-/** Whether a network is wider than any that the feed can hold; special-use ones, which are never flagged, may be. */
-export function isTooWideFor(feed: Feed, sets: string | undefined = feed.sets): (network: Prefix) => boolean {
-  const widest = { 4: widestOf(feed, 4, sets), 6: widestOf(feed, 6, sets) };
-  return (network) => network.bits < widest[network.address.family] && !isSpecialUse(network);
-}
-
-/** The shortest prefix that the feed can hold; 0 where any may be. */
-function widestOf({ widest }: Feed, family: 4 | 6, sets: string | undefined): number {
-  const flag = ADDRESS_FLAGS.find((name) => name === sets);
-  const bounds = [widest, flag && FLAG_BOUNDS[flag].widest].flatMap((bound) => bound ?? []);
-  return Math.max(0, ...bounds.map((bound) => (family === 4 ? bound.v4 : bound.v6)));
 }
 
 /** What can be compared: entries one by one, or only how many there are. */
@@ -268,22 +235,39 @@ function common(
   return count;
 }
 
-/** Special-use networks: policy never flags them. */
-export function unflaggableNetworks({ sets }: Feed, networks: readonly Prefix[]): string[] {
-  if (!ADDRESS_FLAGS.some((flag) => flag === sets)) return [];
-  return networks.flatMap((network) => {
-    const special = specialUse(network.address);
-    return special === undefined ? [] : [`a network is ${special.use}: never flagged`];
-  });
+/**
+ * @param last with the number of its entries, where that is known
+ * @throws HeldBack
+ */
+function requireLikeLast(
+  feed: Feed,
+  copy: FeedCopy,
+  read: Readable,
+  last: FeedCopy & { readonly entries: number | undefined },
+  now: Date,
+): void {
+  if (last.sha256 === copy.sha256) return;
+  requireNewer(copy.publishedAt, last.publishedAt, now);
+  if (last.format !== copy.format) return;
+  requireWholeLines(copy.format, copy.files[0]!.bytes, last.files[0]!.bytes); // what is fetched is one file
+  if (isNetworkFormat(copy.format) || isDomainFormat(copy.format) || feed.label !== undefined) {
+    const lastList = findList(feed, last);
+    if (lastList === undefined) return;
+    const nextList = { entries: read.entries, ...read.content() };
+    requireLikeness(feed, nextList, lastList);
+    requireLikeSpace(feed, networksOf(nextList), networksOf(lastList));
+  } else if (last.entries !== undefined) requireLikeness(feed, read, { entries: last.entries });
 }
 
-/** Public and special-use suffixes: policy never flags them. */
-export function unflaggableDomains({ sets }: Feed, domains: Iterable<string>): string[] {
-  if (sets !== "disposable") return [];
-  const unflaggable: string[] = [];
-  for (const domain of domains) {
-    if (!mayHaveMail(domain, cutSuffix(domain)))
-      unflaggable.push("a domain is a public or special-use suffix: never flagged");
+const networksOf = ({ networks, stated }: Comparable) => networks ?? (stated ? [stated] : []);
+
+/** Undefined for a list that this version of Inkling would refuse. */
+function findList(feed: Feed, copy: FeedCopy): Comparable | undefined {
+  try {
+    const { entries, content } = readContent(feed, copy);
+    return { entries, ...content };
+  } catch (error) {
+    if (error instanceof FeedError) return undefined;
+    throw error;
   }
-  return unflaggable;
 }
