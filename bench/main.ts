@@ -35,6 +35,7 @@ npm run bench -- PART ...              these parts alone; the report has the new
 npm run bench -- --quick               smaller rounds, a minute; the report goes beside the cached data
 npm run bench -- --against DIR [PART]  parts marked * in turn with the checkout in DIR: ratios, no report
 npm run bench -- --pressure            parts marked + also beside neighbours that use the caches, 10 minutes more
+npm run bench -- soak --hours N        full load with changes for N hours (1): failures, counts, memory, descriptors
 npm run bench -- truth                 how right the answers are, by samples: bench/TRUTH.md and docs/accuracy.md
 npm run bench -- --report              no measuring: the report from the results that are kept
 npm run bench -- --help, --list        this
@@ -62,6 +63,7 @@ const OPTIONS = {
   list: { type: "boolean", default: false },
   pressure: { type: "boolean", default: false },
   against: { type: "string" },
+  hours: { type: "string" },
 } as const;
 
 /** @returns undefined for --help @throws Error naming what is wrong */
@@ -74,13 +76,18 @@ function readCommand(args: string[]): Command | undefined {
   const possible = other ? COMPARABLE : PARTS;
   const unknown = positionals.filter((name) => !possible.some((part) => part.name === name));
   if (unknown.length > 0) throw new Error(`${unknown.join(", ")}: no such part`);
-  const parts = possible.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
+  const isAll = positionals.length === 0;
+  const parts = possible.filter(({ name, onlyIfNamed }) =>
+    isAll ? onlyIfNamed !== true : positionals.includes(name),
+  );
+  const hours = Number(values.hours ?? (values.quick ? 0 : 1));
+  if (!(hours >= 0)) throw new Error(`--hours: ${values.hours} is not a number of hours`);
   const hasPressure = values.pressure;
   if (hasPressure && parts.every(({ pressureSeconds }) => pressureSeconds === undefined))
     throw new Error(`--pressure: ${positionals.join(", ")} is not measured beside neighbours`);
   const areNamed = positionals.length > 0;
   const isReportOnly = values.report;
-  return { isQuick: values.quick, hasPressure, other, parts, areNamed, isReportOnly };
+  return { isQuick: values.quick, hasPressure, hours, other, parts, areNamed, isReportOnly };
 }
 
 /** Measures one part, to its end or its limit. */

@@ -9,7 +9,7 @@ import { CLIENT_CORE, cpuMicroseconds, pinned } from "./proc.ts";
 import type { Run } from "./record.ts";
 import { type Running, TOKEN, temporaryFolder } from "./server.ts";
 
-const CONNECTIONS = 64;
+export const CONNECTIONS = 64;
 
 /** Writes the paths that a load requests in turn. @returns the file */
 export function pathsFile(run: Run, paths: readonly string[]): string {
@@ -19,6 +19,7 @@ export function pathsFile(run: Run, paths: readonly string[]): string {
 }
 
 export interface Loaded {
+  readonly requests: number;
   readonly rate: number;
   /** µs of the server with all that it started, per request. */
   readonly cpu: number;
@@ -43,5 +44,10 @@ export async function fullLoad({ pid, port }: Running, paths: string, seconds: n
   const [requests = 0, refused = 0, broken = 0, microseconds = 0] = found ?? [];
   if (requests === 0 || refused + broken > 0) throw new Error(`wrk: ${out}${errors}`);
   const used = Number(child.resourceUsage()?.cpuTime.total ?? 0n);
-  return { rate: (requests * 1e6) / microseconds, cpu: cpu / requests, clientShare: used / microseconds };
+  return {
+    requests,
+    rate: (requests * 1e6) / microseconds,
+    cpu: cpu / requests,
+    clientShare: used / microseconds,
+  };
 }

@@ -100,6 +100,15 @@ export function cpuMicroseconds(pid: number): number {
 export const bytesRead = (pid: number): number =>
   Number(/^rchar: (\d+)$/m.exec(read(`/proc/${pid}/io`) ?? "")?.[1] ?? 0);
 
+/** Open descriptors of a process; 0 when it has ended. */
+export function descriptorsOf(pid: number): number {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).length;
+  } catch {
+    return 0;
+  }
+}
+
 /** Memory in MB. */
 export interface Memory {
   readonly resident: number;

@@ -58,6 +58,8 @@ export interface Options {
   readonly isQuick: boolean;
   /** With --pressure: parts that can also measure beside neighbours that use the caches. */
   readonly hasPressure: boolean;
+  /** Of an endurance run: how long it takes. */
+  readonly hours: number;
   /** With --against: the checkout to compare with; peers are left out then. */
   readonly other?: Checkout | undefined;
 }
@@ -76,6 +78,8 @@ export interface Part {
   readonly limitSeconds: number;
   /** How much longer it may take with --pressure; absent: it is not measured beside neighbours. */
   readonly pressureSeconds?: number;
+  /** Whether it runs only if it is named. */
+  readonly onlyIfNamed?: boolean;
   /** How long it takes with --quick; absent: left out then unless named. */
   readonly quickSeconds?: number;
   readonly measure: (run: Run) => Promise<void>;
@@ -88,6 +92,7 @@ export const log = (text: string): void => void process.stderr.write(`${text}\n`
 export class Run {
   readonly isQuick: boolean;
   readonly hasPressure: boolean;
+  readonly hours: number;
   readonly checkout: Checkout;
   /** This checkout, and the one to compare with. */
   readonly checkouts: readonly Checkout[];
@@ -97,9 +102,10 @@ export class Run {
   private readonly undo: (() => unknown)[] = [];
   private isOver = false;
 
-  constructor(root: string, { isQuick, hasPressure, other }: Options) {
+  constructor(root: string, { isQuick, hasPressure, hours, other }: Options) {
     this.isQuick = isQuick;
     this.hasPressure = hasPressure;
+    this.hours = hours;
     this.checkout = { root, suffix: "" };
     this.checkouts = other === undefined ? [this.checkout] : [this.checkout, other];
   }

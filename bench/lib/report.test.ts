@@ -80,7 +80,7 @@ const RESULTS = [
 const markdown = renderReport({ parts: PARTS, results: RESULTS, targets: TARGETS, plots: PLOTS.slice(1, 2) });
 
 describe("alternating rounds", () => {
-  const run = () => new Run("/", { isQuick: false, hasPressure: false });
+  const run = () => new Run("/", { isQuick: false, hasPressure: false, hours: 1 });
   const contestants = (order: string[]) =>
     ["a", "b"].map((who, i) => ({
       what: "w",

@@ -19,6 +19,14 @@ export const BATCH_MEMORY =
   "memory is flat in an NDJSON stream: its second half takes at most 200 MB more than its first, and all of it 640 MB " +
   "more than an idle server";
 
+/** Rules that must hold after hours of load. */
+export const SOAK = {
+  failures: "endurance: every request has the answer that it must have",
+  counts: "endurance: the server counts the requests that the clients count",
+  memory: "endurance: memory is flat",
+  descriptors: "endurance: the number of open descriptors is flat",
+} as const;
+
 const V4 = "geolocate, random IPv4";
 const V6 = "geolocate, IPv6 in random networks";
 const [TIME, CPU] = ["time per lookup", "CPU per request"];
@@ -127,14 +135,17 @@ function bounded([part, side, bound, unit, of, to]: TargetRow): Target {
   return { part, text, judge };
 }
 
-const batchMemory: Target = {
-  part: "batch",
-  text: BATCH_MEMORY,
-  judge: (results) => {
+function checked(part: string, text: string): Target {
+  const judge = (results: readonly PartResult[]) => {
     const lines = results.flatMap((result) => result.lines).filter((line) => line.type === "check");
-    const found = lines.find(({ what }) => what === BATCH_MEMORY);
+    const found = lines.find(({ what }) => what === text);
     return found && { isReached: found.isKept, figure: found.figure };
-  },
-};
+  };
+  return { part, text, judge };
+}
 
-export const TARGETS: readonly Target[] = [...ROWS.map(bounded), batchMemory];
+export const TARGETS: readonly Target[] = [
+  ...ROWS.map(bounded),
+  checked("batch", BATCH_MEMORY),
+  ...Object.values(SOAK).map((text) => checked("soak", text)),
+];

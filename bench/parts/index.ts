@@ -9,6 +9,7 @@ import { measureEnrich } from "./enrich.ts";
 import { measureGroup } from "./group.ts";
 import { measureGrowth } from "./growth.ts";
 import { measureHttp } from "./http.ts";
+import { measureSoak } from "./soak.ts";
 import { measureStart } from "./start.ts";
 
 /** Parts that can measure two checkouts (--against). */
@@ -52,4 +53,5 @@ export const PARTS: readonly Part[] = [
   },
   { name: "growth", title: "Growth", limitSeconds: 600, measure: measureGrowth },
   { name: "group", title: "A group of hosts", limitSeconds: 900, measure: measureGroup },
+  { name: "soak", title: "Endurance", limitSeconds: 86_400, onlyIfNamed: true, measure: measureSoak },
 ];

@@ -1,0 +1,174 @@
+// soak.ts: hours of full load with changes meanwhile: nothing may fail, leak, or be counted twice.
+//
+// One client sends lookups and assessments as fast as the server answers. Beside it keys are created and revoked, overrides
+// are put and removed, batches are sent, and the current release changes. Memory is what the processes allocated, without
+// mapped files.
+
+import { releaseName } from "@inkling/engine";
+import * as store from "@inkling/release-store";
+import { openStore, type Store } from "@inkling/server";
+import { parseNewKey } from "../../packages/server/src/keys/key-input.ts";
+import { parseNewOverride } from "../../packages/server/src/overrides/override.ts";
+import { until } from "../../test/until.ts";
+import * as data from "../lib/data.ts";
+import { CONNECTIONS, fullLoad, pathsFile } from "../lib/load.ts";
+import { hasCommand } from "../lib/peers.ts";
+import { descriptorsOf, memoryOf, processTree } from "../lib/proc.ts";
+import { log, type Run } from "../lib/record.ts";
+import { startInkling, temporaryFolder } from "../lib/server.ts";
+import { figure, sum } from "../lib/stats.ts";
+import { SOAK } from "../lib/targets.ts";
+
+const STRETCH_SECONDS = 30;
+/** Descriptors of connections and files that come and go. */
+const MORE_DESCRIPTORS = 16;
+/** What memory may gain between the first half of the run and the second. */
+const MORE_MB = 34;
+const DOMAIN = "soak-override.com";
+const BY = { actor: "bench", way: "cli" } as const;
+
+interface Sample {
+  readonly megabytes: number;
+  readonly descriptors: number;
+}
+
+/** Changes during the load, and what they should show. Each returns how many lookups it made. */
+class Changes {
+  readonly failures: string[] = [];
+  private readonly origin: string;
+  private readonly opened: Store;
+
+  constructor(port: number, opened: Store) {
+    this.origin = `http://127.0.0.1:${port}`;
+    this.opened = opened;
+  }
+
+  /** A new key is accepted, its batch is answered, an override changes its answer, and the revoked key is refused. */
+  async make(turn: number): Promise<number> {
+    const { key, token } = await this.opened.createKey(parseNewKey({ name: `soak ${turn}` }, Date.now()));
+    let lookups = 0;
+    const send = async (path: string, body?: string) => {
+      const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+      const response = await fetch(this.origin + path, { headers, ...(body && { method: "POST", body }) });
+      if (response.ok) lookups += body === undefined ? 1 : 2;
+      return { status: response.status, text: await response.text() };
+    };
+    const path = `/v1/user-intel/email/a@${DOMAIN}`;
+    await until(async () => (await send(path)).status === 200);
+    const batch = await send("/v1/ip-intel/reputation", '{"values":["8.8.8.8","1.1.1.1","nobody"]}');
+    if (batch.status !== 200) this.failures.push(`a batch: ${batch.status} ${batch.text}`);
+    const override = { value: DOMAIN, flag: "disposable", verdict: true, note: `soak ${turn}` };
+    const wanted = parseNewOverride(override, { now: Date.now(), author: "bench" });
+    const [written] = await this.opened.overrides.put([wanted], BY);
+    await until(async () => (await send(path)).text.includes('"disposable":true'));
+    await this.opened.overrides.remove(written!.override.id, BY);
+    await this.opened.revokeKey(key.id, BY);
+    await until(async () => (await send(path)).status === 401);
+    return lookups;
+  }
+}
+
+/** All lookups that the metrics count. */
+async function countedByMetrics(adminPort: number): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
+  const counts = text.matchAll(/^inkling_lookups_total\{[^}]*\} (\d+)$/gm);
+  return sum([...counts].map(([, value]) => Number(value)));
+}
+
+/** A second release of the same segments. @returns the names of both */
+function twoReleases(dataDir: string): readonly [string, string] {
+  const { manifest } = data.openCurrent(dataDir);
+  const created_at = new Date(Date.parse(manifest.created_at) + 1_000).toISOString();
+  const content = { ...manifest, created_at };
+  const next = { ...content, id: store.releaseId(content) };
+  store.publish(dataDir, next);
+  return [releaseName(manifest), releaseName(next)];
+}
+
+export async function measureSoak(run: Run): Promise<void> {
+  if (!hasCommand(run, "wrk", "wrk (the client)")) return;
+  const dataDir = await data.linkedCopy(data.releaseFolder(run.checkout), "soak");
+  run.defer(() => data.removeFolder("soak"));
+  const names = twoReleases(dataDir);
+  const database = `sqlite://${temporaryFolder(run)}/inkling.db`;
+  const env = { INKLING_DATABASE_URL: database, INKLING_DECISIONS: "on" };
+  const server = await startInkling(run, run.checkout, { dataDir, workers: 2, env });
+  const opened = await openStore(database);
+  run.defer(() => opened.close());
+  const { known } = data.knownAddresses(data.openCurrent(dataDir).segmentPath("geo"), 3_000);
+  const paths = known.flatMap((ip, i) => [
+    `/v1/ip-intel/geolocate/${ip}`,
+    `/v1/ip-intel/reputation/${ip}?include=evidence`,
+    `/v1/user-intel/email/user${i}@mailinator.com`,
+    ...(i % 10 === 0 ? [JSON.stringify({ event: "login", ip, email: `user${i}@gmail.com` })] : []),
+  ]);
+  const file = pathsFile(run, paths);
+  const seconds = run.size(STRETCH_SECONDS, 5);
+  const stretches = Math.max(4, Math.round((run.hours * 3600) / seconds));
+  const changes = new Changes(server.port, opened);
+  const samples: Sample[] = [];
+  const cpus: number[] = [];
+  let [requests, changed] = [0, 0];
+  for (let turn = 0; turn < stretches; turn++) {
+    const load = fullLoad(server, file, seconds);
+    const others = changes.make(turn);
+    await Bun.sleep((seconds * 1000) / 2);
+    store.makeCurrent(dataDir, names[(turn + 1) % 2]!);
+    const done = await load;
+    changed += await others;
+    requests += done.requests;
+    cpus.push(done.cpu);
+    const tree = processTree(server.pid);
+    const megabytes = sum(tree.map((pid) => memoryOf(pid).anonymous));
+    samples.push({ megabytes, descriptors: sum(tree.map(descriptorsOf)) });
+    log(`${turn + 1} of ${stretches}: ${figure(done.rate)} requests/s, ${figure(megabytes)} MB allocated`);
+  }
+  await Bun.sleep(2_500); // workers report each second
+  const metrics = await countedByMetrics(server.adminPort);
+  await server.stop();
+  run.row("mixed load with changes", "inkling", "requests, millions", [requests / 1e6]);
+  run.row("mixed load with changes", "inkling", "CPU per request, µs", cpus);
+  run.row(
+    "mixed load with changes",
+    "inkling",
+    "allocated by all processes, MB",
+    samples.map(({ megabytes }) => megabytes),
+  );
+  judge(run, { stretches, sent: requests + changed, metrics, failures: changes.failures }, samples);
+}
+
+interface Outcome {
+  readonly stretches: number;
+  /** Lookups and assessments that the clients know of. */
+  readonly sent: number;
+  readonly metrics: number;
+  readonly failures: readonly string[];
+}
+
+function judge(run: Run, { stretches, sent, metrics, failures }: Outcome, samples: readonly Sample[]): void {
+  const hours = figure(run.hours);
+  run.check(
+    SOAK.failures,
+    failures.length === 0,
+    failures[0] ?? `${stretches} changes of each kind in ${hours} h`,
+  );
+  // wrk drops the answers that are under way when a stretch ends.
+  const more = metrics - sent;
+  const isRight = more >= 0 && more <= CONNECTIONS * stretches;
+  run.check(
+    SOAK.counts,
+    isRight,
+    `${sent.toLocaleString("en-US")} counted by the clients, ${more} more by the server`,
+  );
+  const half = Math.ceil(samples.length / 2);
+  const least = (some: readonly Sample[]) => Math.min(...some.map(({ megabytes }) => megabytes));
+  const [early, late] = [least(samples.slice(0, half)), least(samples.slice(half))];
+  run.check(
+    SOAK.memory,
+    late <= early + MORE_MB,
+    `least of each half: ${figure(early)}, then ${figure(late)} MB`,
+  );
+  const most = (some: readonly Sample[]) => Math.max(...some.map(({ descriptors }) => descriptors));
+  const [open, openLater] = [most(samples.slice(0, half)), most(samples.slice(half))];
+  run.check(SOAK.descriptors, openLater <= open + MORE_DESCRIPTORS, `at most ${open}, then ${openLater}`);
+}
