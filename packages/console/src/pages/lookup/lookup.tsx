@@ -12,8 +12,8 @@ import { AddressResult } from "./address.tsx";
 import { lacksData, readsData } from "./answers.ts";
 import { EmailResult } from "./email.tsx";
 import { describeFound, type Found, findTyped, findValues, MAX_TEXT, MAX_VALUES } from "./find-values.ts";
-import { lookUp } from "./look-up.ts";
 import { NetworkResult } from "./network.tsx";
+import { lookUp } from "./requests.ts";
 import { ResultList } from "./results.tsx";
 import { SystemResult } from "./system.tsx";
 

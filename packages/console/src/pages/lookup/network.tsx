@@ -6,10 +6,10 @@ import { Card } from "../../components/basics.tsx";
 import { isProblem } from "./answers.ts";
 import { Copies, ValueProblemCard } from "./evidence.tsx";
 import { HistoryCard } from "./history.tsx";
-import { lookUpOne } from "./look-up.ts";
 import { CountryRows, FlagShares, OwnersCard, PartsCard, SourcesCard } from "./network-parts.tsx";
 import { OverrideButton } from "./override-button.tsx";
 import { OverrideCard } from "./override-card.tsx";
+import { lookUpOne } from "./requests.ts";
 
 interface NetworkResultProps {
   readonly answer: NetworkAnswer;

@@ -7,9 +7,9 @@ import { formatCount } from "../../format.ts";
 import { Copies } from "./evidence.tsx";
 import { HistoryCard } from "./history.tsx";
 import { LookupLink } from "./links.tsx";
-import { lookUpOne } from "./look-up.ts";
 import { CountryRows, FlagShares, OwnersCard, PartsCard, SourcesCard } from "./network-parts.tsx";
 import { OverrideCard } from "./override-card.tsx";
+import { lookUpOne } from "./requests.ts";
 
 const FAMILIES = [
   ["ipv4", "IPv4"],

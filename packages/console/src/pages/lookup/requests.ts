@@ -1,4 +1,4 @@
-// look-up.ts: requests about values.
+// requests.ts: requests about values.
 
 import type { Answer, Lookup } from "@inkling/server/admin-answers";
 import { api } from "../../api.ts";
