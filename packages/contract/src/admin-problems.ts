@@ -96,7 +96,7 @@ export const ADMIN_PROBLEMS = {
   OVERRIDES_FULL: {
     status: 409,
     title: "Too many overrides",
-    detail: "No more overrides can be in force.",
+    detail: "No more overrides can be active.",
   },
   WEBHOOKS_FULL: {
     status: 409,

@@ -108,7 +108,7 @@ export function expiryOf(value: unknown, now: number): unknown {
   return duration === undefined ? value : new Date(now + duration).toISOString();
 }
 
-/** Text that is no number stays text, so that the schema refuses it. */
+/** Text that is no number remains text, so that the schema refuses it. */
 const numberOf = (value: unknown) =>
   typeof value === "string" && /^[0-9]+(\.[0-9]+)?$/.test(value) ? Number(value) : value;
 
@@ -233,7 +233,7 @@ const REVOKED = {
 
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** "24h" as milliseconds; undefined when it is no duration. */
+/** "24h" as milliseconds; undefined if it is no duration. */
 export function parseDuration(text: string): number | undefined {
   const parts = /^([0-9]{1,6})(s|m|h|d)$/.exec(text);
   return parts ? Number(parts[1]) * UNITS_MS[parts[2]!]! : undefined;

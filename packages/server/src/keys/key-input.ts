@@ -60,7 +60,7 @@ export const newKeyBody = z
   })
   .meta({ id: "NewKey" });
 
-/** What of a key can be changed, as the admin API takes it: what is left out stays, null is "not set". */
+/** What of a key can be changed, as the admin API takes it: what is left out remains, null is "not set". */
 export const keyChangeBody = z
   .strictObject({
     name: keyName.optional(),
