@@ -275,6 +275,19 @@ export const MIGRATIONS: readonly Migration[] = [
       "INSERT INTO inkling_webhook_watch (id, holder, held_until) VALUES (1, '', 0)",
     ],
   },
+  {
+    id: 13,
+    name: "traffic by hour",
+    statements: [
+      // What one host counted in one hour: `counts` is JSON (telemetry/traffic.ts), read and written whole.
+      `CREATE TABLE inkling_traffic_hours (
+        hour TEXT NOT NULL,
+        host TEXT NOT NULL,
+        counts TEXT NOT NULL,
+        PRIMARY KEY (hour, host)
+      )`,
+    ],
+  },
 ];
 
 /** Any number, the same in every process: what they agree to lock while migrating. */
