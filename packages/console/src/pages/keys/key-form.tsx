@@ -1,7 +1,6 @@
-// key-form.tsx: name, scopes and limits of a key, new or existing; and how its token is shown.
+// key-form.tsx: name, scopes and limits of a key, new or existing.
 
 import type { Key, KeySettings } from "@inkling/server/admin-answers";
-import { CopyButton, Notice } from "../../components/basics.tsx";
 import { Field, Form, Select, TextField, textOf } from "../../components/form.tsx";
 import { SCOPES } from "./usage.tsx";
 
@@ -70,21 +69,3 @@ export function KeyForm({ of: key, submit }: KeyFormProps) {
     </Form>
   );
 }
-
-/** A token, which the server never shows again. */
-export const TokenOnce = ({ token, href }: { token: string; href?: string }) => (
-  <div aria-live="polite">
-    <Notice kind="good">
-      <p>
-        <strong>Copy the key now: it is shown only once.</strong>
-      </p>
-      <p>
-        <code class="token">{token}</code>
-      </p>
-      <p class="actions">
-        <CopyButton text={token} label="Copy key" />
-        {href && <a href={href}>Open this key</a>}
-      </p>
-    </Notice>
-  </div>
-);
