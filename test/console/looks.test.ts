@@ -98,11 +98,18 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await go("lookup/81.2.64.0%2F18");
     await page.getByText("Parts with one answer each").waitFor();
     await look("network");
+    await go("lookup/AS20712");
+    await page.getByText("Parts over IPv4 with one answer each").waitFor();
+    await look("as");
     await go(
       `lookup/81.2.69.142%208.8.8.8%20someone@${smallDomain(3)}%2010.0.0.1%20${smallDomain(3)}%2081.2.0.0%2F16`,
     );
     await page.getByRole("table").waitFor();
     await look("list");
+    await click("Override all shown");
+    await page.getByRole("dialog").waitFor();
+    await look("override-many");
+    await click("Cancel");
     await answer(page, "lookup", TOR_EXIT);
     await go("lookup/185.220.101.1");
     await page.locator(".zoom > svg").waitFor();
@@ -124,6 +131,7 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await page.getByLabel("Expected country").fill("FR");
     await click("Assess");
     await page.getByText("Evidence about the email address").waitFor();
+    if (device === "phone") await page.getByText(/^\d+ facts that rules can read$/).click();
     await look("assessed");
   });
 
@@ -270,6 +278,8 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await page.getByLabel("Reason").fill("a partner's network, until the end of the year");
     await page.getByRole("button", { name: "Add", exact: true }).click();
     await page.getByRole("button", { name: /^Remove the override/ }).waitFor();
+    await click("Show active and ended overrides");
+    await page.getByRole("table", { name: "History of overrides" }).waitFor();
     await look("overrides");
     await confirm(page, /^Remove the override/, "Remove");
     await page.getByText("No overrides").waitFor();

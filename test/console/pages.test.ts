@@ -224,7 +224,7 @@ describe("lookup", () => {
     await go("lookup/81.2.69.9");
     await page.getByRole("link", { name: "AS20712" }).click();
     await page.getByRole("heading", { name: "AS20712 Andrews & Arnold, Ltd" }).waitFor();
-    await page.getByText("1 networks over IPv4").waitFor();
+    await page.getByText("1 network over IPv4").waitFor();
     await go("lookup/AS64496");
     await page.getByText("No network of AS64496 is in the release.").waitFor();
     await go("lookup/81.2.69.9");
@@ -239,9 +239,14 @@ describe("lookup", () => {
   test("one reason for overrides of many values", async () => {
     await go(`lookup/${encodeURIComponent(`81.2.69.1 81.2.69.2 a@${smallDomain(3)}`)}`);
     await page.getByText("3 results").waitFor();
-    await button("Override the shown values").click();
+    await page.getByLabel("Select 81.2.69.2").check();
+    await button("Override 1 selected").click();
+    await page.getByText("For 1 of 1 values").waitFor();
+    await button("Cancel").click();
+    await page.getByLabel("Select 81.2.69.2").uncheck();
+    await button("Override all shown").click();
     await page.getByLabel("Verdict").selectOption("is_abuser=false");
-    await page.getByText("For 2 of the shown values.").waitFor();
+    await page.getByText("For 2 of 3 values").waitFor();
     await page.getByLabel("Reason").fill("our own offices");
     await button("Add overrides").click();
     await waitForMessage(page, "2 added, 0 changed, 0 unchanged.");
@@ -268,7 +273,7 @@ describe("lookup", () => {
       await card.waitFor();
       const [, row = ""] = await card.getByRole("row").allInnerTexts();
       expect(row.replace(/\s+/g, " ")).toMatch(
-        new RegExp(`^${value.toLowerCase()} .*because of ${value} ada, .*in 29 days Remove$`),
+        new RegExp(`^${value.toLowerCase()} .*because of ${value} ada, .*in 29 days Edit Remove$`),
       );
       await confirm(page, `Remove the override of ${value.toLowerCase()}`, "Remove");
       await card.waitFor({ state: "detached" });
@@ -857,6 +862,34 @@ describe("overrides", () => {
     expect(await removals().count()).toBe(6);
   });
 
+  test("edit keeps the override and its expiry; the history names both changes", async () => {
+    await go("overrides");
+    await add("192.88.11.1", "a typo");
+    await button("Edit the override of 192.88.11.1").click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Expires").selectOption("30");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await waitForMessage(page, "Override changed.");
+    await button("Edit the override of 192.88.11.1").click();
+    expect(await dialog.getByLabel("Reason").inputValue()).toBe("a typo");
+    await dialog.getByLabel("Reason").fill("a partner");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    const row = page.getByRole("table", { name: "Overrides in force" }).getByRole("row").nth(1);
+    await row.filter({ hasText: "a partner" }).waitFor();
+    expect(await row.innerText()).toContain("in 29 days");
+    await confirm(page, "Remove the override of 192.88.11.1", "Remove");
+    await button("Show active and ended overrides").click();
+    const history = page.getByRole("table", { name: "History of overrides" });
+    await history
+      .getByRole("row")
+      .filter({ hasText: /192\.88\.11\.1address.*removed/ })
+      .waitFor();
+    await history.getByRole("link", { name: "Changes of the override of 192.88.11.1", exact: true }).click();
+    await page.getByRole("table", { name: "Audit trail" }).waitFor();
+    const actions = await page.locator("tbody tr td:nth-child(4)").allInnerTexts();
+    expect(actions).toEqual(["override removed", "override changed", "override changed", "override added"]);
+  });
+
   test("export and import", async () => {
     await go("overrides");
     await importFile("x.json", "no");
@@ -941,6 +974,11 @@ describe("frame", () => {
     await go("nowhere");
     expect(await page.locator("main h1").innerText()).toBe("No such page");
     await page.getByText("The console has no page at #/nowhere.").waitFor();
+    expect(await page.locator("main").getByRole("link").count()).toBe(
+      await page.getByRole("navigation").getByRole("link").count(),
+    );
+    await page.goto(`${server.origin}/#/-nowhere`);
+    await page.getByText("The console has no page at #/-nowhere.").waitFor();
     await go("lookup/%zz");
     expect(await page.getByLabel(/IP address/).inputValue()).toBe("%zz");
     await page.route("**/admin/v1/keys**", (route) => route.abort());
