@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { REPUTATION_ANSWERS } from "@inkling/engine";
-import { adminServer, closeAdminServers } from "../../../../test/admin-server.ts";
+import { adminServer, closeAdminServers } from "../../../../test/harness/admin-server.ts";
 import { type Counted, Counts, LATENCY_BOUNDS, slotOf } from "./counts.ts";
 import { MINUTE_MS, percentile, Traffic } from "./traffic.ts";
 
