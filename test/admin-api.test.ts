@@ -36,7 +36,7 @@ const processes = join(temporaryFolder(), "processes");
 const lines: string[] = [];
 
 beforeAll(async () => {
-  for (const n of [1, 2, 3]) files.push(smallRelease(dataDir, n).files[1]!);
+  for (const n of [1, 2, 3]) files.push(smallRelease(dataDir, n, [], [], true).files[1]!);
   const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
   const store = await openStore(databaseUrl);
   token = (await store.adminToken.create({ actor: "test", way: "cli" }))!;
@@ -87,6 +87,10 @@ async function send(method: string, path: string, body?: unknown) {
   return { status: response.status, document, code: document.code as string };
 }
 
+interface Answer {
+  readonly geolocation: { readonly city: { readonly name: string } };
+}
+
 const INSIDE = SMALL_NETWORK.replace("0/24", "9");
 const actions = async () =>
   (await send("GET", "audit?limit=5")).document.entries.map(
@@ -132,6 +136,42 @@ describe("a lookup", () => {
     expect(wide).toMatchObject({ kind: "network", network: "81.2.68.0/23", summary: { flagged: 0.5 } });
     expect(reserved).toMatchObject({ kind: "network", summary: { code: "IP_ADDRESS_RESERVED" } });
     expect(path).toMatchObject({ kind: "unknown", reputation: { code: "IP_ADDRESS_INVALID" } });
+  });
+
+  test("of an AS, with its networks, feeds and owners", async () => {
+    const { document } = await send("POST", "lookup", { values: ["AS20712"], parts: 1 });
+    const [{ system, ...rest }] = document.answers;
+    expect(rest).toEqual({ value: "AS20712", kind: "as", asn: 20712, overrides: [] });
+    expect(system).toMatchObject({
+      organization: "Andrews & Arnold, Ltd",
+      ipv4: { networks: ["81.2.69.0/25"], network_count: 1, flagged: 1 },
+    });
+    expect(system.ipv4.prefixes).toHaveLength(1);
+    expect(system.ipv4.owners).toMatchObject([{ asn: 20712, share: 1 }]);
+    expect(system.ipv4.sources).toMatchObject([{ feed: "test", effect: "sets", share: 1 }]);
+    const none = (await send("POST", "lookup", { values: ["AS64496", SMALL_NETWORK] })).document.answers;
+    expect(none[0]).toMatchObject({ kind: "as", system: null });
+    expect(none[1].summary.sources).toBeUndefined(); // only of a request about one value
+  });
+
+  test("in every kept release, newest first and without overrides", async () => {
+    const override = { value: INSIDE, flag: smallFlag(3), verdict: false, note: "x" };
+    const made = await send("POST", "overrides", override);
+    const { document } = await send("POST", "lookup/history", { value: INSIDE });
+    const rows = document.history.map(
+      ({ current, answer, problem }: { current: boolean; answer: Answer; problem: string | null }) => [
+        current,
+        answer.geolocation.city.name,
+        problem,
+      ],
+    );
+    expect(rows).toEqual([
+      [true, smallCity(3), null],
+      [false, smallCity(2), null],
+      [false, smallCity(1), null],
+    ]);
+    expect(document.history[0].answer).toMatchObject({ reputation: { [smallFlag(3)]: true }, overrides: [] });
+    await send("DELETE", `overrides/${made.document.id}`);
   });
 
   test("shows the overrides that apply: who, why, until when", async () => {
@@ -187,6 +227,7 @@ describe("a lookup", () => {
     ["an empty text", { values: [""] }],
     ["101 values", { values: new Array(101).fill("8.8.8.8") }],
     ["a value of 401 characters", { values: ["x".repeat(401)] }],
+    ["10,001 parts", { values: ["8.8.8.8"], parts: 10_001 }],
   ];
   test.each(bodies)("of %s is refused", async (_, body) => {
     expect((await send("POST", "lookup", body)).code).toBe("BODY_INVALID");

@@ -31,6 +31,7 @@ const V4 = "geolocate, random IPv4";
 const V6 = "geolocate, IPv6 in random networks";
 const [TIME, CPU] = ["time per lookup", "CPU per request"];
 const FIELDS = "libmaxminddb (C), with fields";
+const FLOOR = "the reads of memory alone (C)";
 const FULL = "full build, from seeds|inkling|";
 const LISTS = "reputation and email alone, from seeds|inkling|";
 const CHANGE = "from a change to the last of 8 hosts";
@@ -89,6 +90,8 @@ const ROWS: readonly TargetRow[] = [
   ...lookups("reputation, random IPv4", SAME_ORDER_NS),
   ...lookups("email, every other one listed", SAME_ORDER_NS),
   ratio("engine", "at most", 1, TIME, "inkling on Bun", "libmaxminddb (C), find only"),
+  ratio("engine", "at most", 1.5, TIME, "inkling on Bun", FLOOR),
+  ratio("engine", "at most", 1.5, TIME, "inkling on Bun", FLOOR, V6),
   ...pressedLookups(V4),
   ...pressedLookups(V6),
   ...cpuRatio(1, "nginx + geoip2, key, same members and headers"),

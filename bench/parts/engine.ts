@@ -6,7 +6,7 @@
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { EmailSegment, type SegmentKind } from "@inkling/engine";
+import { EmailSegment, openSegment, type SegmentKind } from "@inkling/engine";
 import { randomWords } from "../../test/harness/random.ts";
 import * as data from "../lib/data.ts";
 import { compiled, PEERS } from "../lib/peers.ts";
@@ -99,6 +99,27 @@ async function peers(run: Run, family: "v4" | "v6", count: number): Promise<Read
   return readers;
 }
 
+/** The sections that a lookup reads one after the other, each as often as most lookups read it. */
+const READS = {
+  v4: ["v4Directory", "v4Nodes", "answerStarts", "answers"],
+  // The first stands for the index by the first 32 bits, which is as large; then two nodes of two cache lines each.
+  v6: ["v6Nodes", "v6Nodes", "v6Nodes", "v6Nodes", "v6Nodes", "answerStarts", "answers"],
+} as const;
+
+/** What the memory alone takes: the same number of reads, each at a random place of its section. */
+async function floor(run: Run, family: "v4" | "v6", count: number): Promise<Reader[]> {
+  const path = data.openCurrent(data.releaseFolder(run.checkout)).segmentPath("geo");
+  const program = compiled("floor", [], run);
+  if (program === undefined) return [];
+  const segment = openSegment(new Uint8Array(readFileSync(path).buffer), "geo");
+  const places = READS[family].map((name) => {
+    const { byteOffset, byteLength } = name === "answers" ? segment.u8(name) : segment.u32(name);
+    return `${byteOffset}:${byteLength}`;
+  });
+  const started = await startProgram(run, [program, path, ...places]);
+  return [{ who: "the reads of memory alone (C)", way: "lines", count, program: started }];
+}
+
 /** Email addresses: half of them at domains that a list has, half at unknown ones. */
 function emailFile(segmentPath: string, count: number): string {
   const listed = [...EmailSegment.open(readFileSync(segmentPath)).domains()].map(({ name }) => name);
@@ -159,7 +180,8 @@ export async function measureEngine(run: Run): Promise<void> {
   const [fast, slow] = [run.size(data.ADDRESS_COUNT, 1 << 18), run.size(1 << 17, 1 << 14)];
   const { v4, v6 } = data.addressFiles(fast);
   if (run.hasPeers) await output(["npm", "run", "prepack", "-w", "@inkling/local"], { cwd: data.ROOT });
-  const beside = async (family: "v4" | "v6") => (run.hasPeers ? peers(run, family, fast) : []);
+  const beside = async (family: "v4" | "v6") =>
+    run.hasPeers ? [...(await peers(run, family, fast)), ...(await floor(run, family, fast))] : [];
   const forV4 = [...(await ourReaders(run, "geo", v4, fast)), ...(await beside("v4"))];
   await compare(run, "geolocate, random IPv4", forV4, "distribution-v4");
   if (run.hasPeers) {

@@ -71,7 +71,7 @@ export class ConsoleBrowser {
     await page.getByLabel("Admin token").fill(this.server.token);
     await page.getByLabel("Your name").fill("ada");
     await page.getByRole("button", { name: "Log in" }).click();
-    await page.getByRole("navigation").waitFor();
+    await page.getByRole("button", { name: "Log out" }).waitFor();
     return page;
   }
 

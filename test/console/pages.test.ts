@@ -36,7 +36,7 @@ const button = (name: string | RegExp) =>
 
 beforeAll(async () => {
   dataDir = temporaryFolder();
-  for (const n of [1, 2, 3]) smallRelease(dataDir, n);
+  for (const n of [1, 2, 3]) smallRelease(dataDir, n, [], [], true);
   server = await startConsole(dataDir);
   tabs = new ConsoleBrowser(await launchBrowser(), server);
   page = await tabs.logIn(await tabs.open());
@@ -146,14 +146,15 @@ describe("lookup", () => {
     await go("lookup");
     await page.getByLabel(/IP address/).fill("81.2.69.142");
     await page.keyboard.press("Enter");
-    await page.getByText(`81.2.69.142 is in ${smallCity(3)}`).waitFor();
+    await page.getByText(`81.2.69.142: ${smallCity(3)}`).waitFor();
     expect(await textOf(page)).toContain("Flagged as an abuser");
     await button("Clear Abuser for 81.2.69.142").click();
     await page.getByLabel("Reason").fill("our own office");
     await button("Add override").click();
     await waitForMessage(page, "Override added. All servers apply it within a second.");
     await page.getByText("No flags", { exact: true }).waitFor();
-    expect(await focusedText(page)).toBe("Set"); // the same button: the focus is where it was
+    expect(await button("Set Abuser for 81.2.69.142").count()).toBe(0); // a second override would replace it
+    expect(await focusedText(page)).toBe("Lookup"); // the button is gone
     expect(await textOf(page)).toContain("your override");
     await go("overrides");
     expect(await textOf(page)).toContain("our own office");
@@ -217,6 +218,40 @@ describe("lookup", () => {
     await page.getByText("100 % of 81.2.69.0/24 is flagged").waitFor();
     await go(`lookup/${smallDomain(3)}`);
     await page.getByText("Disposable email domain").waitFor();
+  });
+
+  test("the AS of an address, its networks, and how an address was answered before", async () => {
+    await go("lookup/81.2.69.9");
+    await page.getByRole("link", { name: "AS20712" }).click();
+    await page.getByRole("heading", { name: "AS20712 Andrews & Arnold, Ltd" }).waitFor();
+    await page.getByText("1 networks over IPv4").waitFor();
+    await go("lookup/AS64496");
+    await page.getByText("No network of AS64496 is in the release.").waitFor();
+    await go("lookup/81.2.69.9");
+    await button("Look it up in every kept release").click();
+    const history = page.getByRole("table", { name: "History" });
+    await history.waitFor();
+    const [, current = "", before = ""] = await history.getByRole("row").allInnerTexts();
+    expect(current).toMatch(/current.*City 3, .*: Abuser changed/s);
+    expect(before).toContain("City 2");
+  });
+
+  test("one reason for overrides of many values", async () => {
+    await go(`lookup/${encodeURIComponent(`81.2.69.1 81.2.69.2 a@${smallDomain(3)}`)}`);
+    await page.getByText("3 results").waitFor();
+    await button("Override the shown values").click();
+    await page.getByLabel("Verdict").selectOption("is_abuser=false");
+    await page.getByText("For 2 of the shown values.").waitFor();
+    await page.getByLabel("Reason").fill("our own offices");
+    await button("Add overrides").click();
+    await waitForMessage(page, "2 added, 0 changed, 0 unchanged.");
+    await page.getByLabel("Show").selectOption("override");
+    await page.getByText("2 of 3 results").waitFor();
+    await go("overrides");
+    for (const value of ["81.2.69.1", "81.2.69.2"]) {
+      await confirm(page, `Remove the override of ${value}`, "Remove");
+      await button(`Remove the override of ${value}`).waitFor({ state: "detached" });
+    }
   });
 
   test("an override shows who added it, why and until when, and is ended there", async () => {
@@ -868,7 +903,8 @@ describe("frame", () => {
 
   test("an unknown page, a bad address, and a server that does not answer", async () => {
     await go("nowhere");
-    expect(await page.locator("main h1").innerText()).toBe("Lookup");
+    expect(await page.locator("main h1").innerText()).toBe("No such page");
+    await page.getByText("The console has no page at #/nowhere.").waitFor();
     await go("lookup/%zz");
     expect(await page.getByLabel(/IP address/).inputValue()).toBe("%zz");
     await page.route("**/admin/v1/keys**", (route) => route.abort());
@@ -950,7 +986,7 @@ describe("frame", () => {
     await page.locator("textarea:focus").waitFor();
     await page.keyboard.type("81.2.69.142");
     await page.keyboard.press("Enter");
-    await page.getByText("81.2.69.142 is in ").waitFor();
+    await page.getByText("81.2.69.142: ").waitFor();
   });
 });
 

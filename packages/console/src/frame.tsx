@@ -2,7 +2,7 @@
 
 import type { DataOverview, Feed } from "@inkling/server/admin-answers";
 import type { RefObject } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { api } from "./api.ts";
 import { Button, Linked, RelativeTime } from "./components/basics.tsx";
 import { lazyPage } from "./components/loaded.tsx";
@@ -22,9 +22,8 @@ const RulesPage = lazyPage(async () => (await import("./pages/rules/rules.tsx"))
 const DecisionsPage = lazyPage(async () => (await import("./pages/decisions/decisions.tsx")).DecisionsPage);
 const WebhooksPage = lazyPage(async () => (await import("./pages/webhooks.tsx")).WebhooksPage);
 
-const LOOKUP = { id: "lookup", title: "Lookup", Page: LookupPage };
 const PAGES = [
-  LOOKUP,
+  { id: "lookup", title: "Lookup", Page: LookupPage },
   { id: "assess", title: "Assess", Page: AssessPage },
   { id: "rules", title: "Rules", Page: RulesPage },
   { id: "decisions", title: "Decisions", Page: DecisionsPage },
@@ -36,6 +35,17 @@ const PAGES = [
   { id: "webhooks", title: "Webhooks", Page: WebhooksPage },
   { id: "audit", title: "Audit", Page: AuditPage },
 ];
+
+const NOT_FOUND = {
+  id: "not-found",
+  title: "No such page",
+  Page: () => (
+    <p>
+      The console has no page at <code>{location.hash}</code>. Choose a page above, or{" "}
+      <a href="#/lookup">look up a value</a>.
+    </p>
+  ),
+};
 
 async function loadStatus(signal: AbortSignal) {
   const [overview, { feeds }] = await Promise.all([
@@ -49,9 +59,11 @@ type Status = Awaited<ReturnType<typeof loadStatus>>;
 
 export function Frame({ logOut }: { logOut: () => void }) {
   const { page, rest } = useRoute();
-  const { id, title, Page } = PAGES.find((row) => row.id === page) ?? LOOKUP;
+  const { id, title, Page } = PAGES.find((row) => row.id === page) ?? NOT_FOUND;
   const status = useLoad(loadStatus, []);
   const main = useRef<HTMLElement>(null);
+  const [menuAt, setMenuAt] = useState<string>();
+  const isMenuOpen = menuAt === location.hash; // another page closes it
   useKeptFocus(main);
   usePageChange(`${id}/${rest}`, title, main);
   return (
@@ -64,7 +76,16 @@ export function Frame({ logOut }: { logOut: () => void }) {
         <p class="brand">
           Inkling <ReleaseStatus from={status} />
         </p>
-        <nav aria-label="Pages">
+        <button
+          type="button"
+          class="quiet menu"
+          aria-expanded={isMenuOpen}
+          aria-controls="pages"
+          onClick={() => setMenuAt(isMenuOpen ? undefined : location.hash)}
+        >
+          Menu
+        </button>
+        <nav id="pages" aria-label="Pages" class={isMenuOpen ? "open" : ""}>
           {PAGES.map((row) => (
             <a key={row.id} href={`#/${row.id}`} aria-current={row.id === id ? "page" : undefined}>
               {row.title}

@@ -42,10 +42,20 @@ const ROWS = {
     method: "POST",
     path: `${ADMIN_PATH}lookup`,
     tag: "Look up",
-    summary: "Look up addresses, networks, domains and email addresses with evidence; not counted as usage",
+    summary:
+      "Look up addresses, networks, autonomous systems, domains and email addresses with evidence; not counted as usage",
     problems: ["NO_RELEASE"],
     audits: [],
-    docs: 'looks up `{"values":[…]}`, up to 100 addresses, networks, domains and email addresses. Returns the API\'s answers with evidence, the shares of a network by flag and country, and the overrides that apply',
+    docs: 'looks up `{"values":[…]}`, up to 100 addresses, networks, AS numbers, domains and email addresses. Returns the API\'s answers with evidence, the shares of a network or an AS by flag and country, and the overrides that apply. For one value, a network and an AS also have their feeds and owners. `parts` is how many parts of a network are listed: 100, or up to 10,000',
+  },
+  look_up_history: {
+    method: "POST",
+    path: `${ADMIN_PATH}lookup/history`,
+    tag: "Look up",
+    summary: "Look up one value in every kept release, without overrides",
+    problems: ["NO_RELEASE"],
+    audits: [],
+    docs: 'looks up `{"value":"…"}` in every kept release, newest first, without overrides: shows when an answer changed',
   },
   data: {
     method: "GET",

@@ -6,10 +6,14 @@
 // cost an AS: a pass over the network segment, half a second
 
 import { type AnswerSource, formatPrefix, type Prefix } from "@inkling/engine";
-import { explainNetworks, networksOfSystem } from "@inkling/server/network-sources";
-import { networkUse, summarizeNetworks } from "@inkling/server/network-summary";
+import {
+  type NetworksReport,
+  reportOfSystem as reportOf,
+  reportOfNetworks,
+  type SystemReport,
+} from "@inkling/server/network-sources";
+import { networkUse } from "@inkling/server/network-summary";
 import { CliError, EXIT } from "../terminal/errors.ts";
-import type { NetworksReport, SystemReport } from "../terminal/network-text.ts";
 import { type AnswerData, reserved } from "./answer.ts";
 
 /** Examined for one value: about a second. */
@@ -19,39 +23,25 @@ const MAX_PARTS = 1 << 18;
 export function reportOfNetwork(network: Prefix, data: AnswerData, now: number): NetworksReport {
   const use = networkUse(network);
   if (use !== undefined) throw reserved(formatPrefix(network), network.address, use);
-  return reportOf([network], data, now);
+  return reportOfNetworks([network], sourceOf(data, now), MAX_PARTS);
 }
 
 /** @throws CliError */
 export function reportOfSystem(asn: number, data: AnswerData, now: number): SystemReport {
-  const segment = data.release.network;
-  if (segment === undefined)
+  if (data.release.network === undefined)
     throw new CliError("the release has no data about networks", "`npx @inkling/cli doctor` shows why");
-  const found = networksOfSystem(asn, segment);
-  if (found === undefined)
-    throw new CliError(
-      `no network of AS${asn} is known`,
-      "the AS announces nothing, or the release has no data about it",
-      EXIT.error,
-    );
-  const { organization, v4, v6 } = found;
-  return {
-    number: asn,
-    organization,
-    ...(v4.length > 0 && { ipv4: reportOf(v4, data, now) }),
-    ...(v6.length > 0 && { ipv6: reportOf(v6, data, now) }),
-  };
+  const found = reportOf(asn, sourceOf(data, now), MAX_PARTS);
+  if (found !== undefined) return found;
+  throw new CliError(
+    `no network of AS${asn} is known`,
+    "the AS announces nothing, or the release has no data about it",
+    EXIT.error,
+  );
 }
 
-function reportOf(
-  networks: readonly Prefix[],
-  { release, overrides }: AnswerData,
-  now: number,
-): NetworksReport {
-  const source: AnswerSource = { release, overrides, now, mode: "up" };
-  return {
-    networks: networks.map(formatPrefix),
-    ...summarizeNetworks(networks, source, MAX_PARTS),
-    ...explainNetworks(networks, source, MAX_PARTS),
-  };
-}
+const sourceOf = ({ release, overrides }: AnswerData, now: number): AnswerSource => ({
+  release,
+  overrides,
+  now,
+  mode: "up",
+});

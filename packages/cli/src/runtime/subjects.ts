@@ -3,7 +3,7 @@
 
 import { kindOf } from "@inkling/bulk/values";
 import { type Prefix, toAsciiDomain } from "@inkling/engine";
-import { readNetwork } from "@inkling/server/network-summary";
+import { readAsn, readNetwork } from "@inkling/server/network-summary";
 
 export type Subject =
   | { readonly kind: "ip" | "email" }
@@ -11,14 +11,12 @@ export type Subject =
   | { readonly kind: "as"; readonly asn: number }
   | { readonly kind: "domain"; readonly domain: string };
 
-const MAX_ASN = 2 ** 32 - 1;
-
 /** undefined: none. Whether an email address is valid is for its lookup to say. */
 export function subjectOf(value: string): Subject | undefined {
   const kind = kindOf(value);
   if (kind !== undefined) return { kind };
-  const asn = Number(/^as(\d{1,10})$/i.exec(value)?.[1]);
-  if (asn <= MAX_ASN) return { kind: "as", asn };
+  const asn = readAsn(value);
+  if (asn !== undefined) return { kind: "as", asn };
   if (value.includes("/")) {
     const network = readNetwork(value);
     return network && { kind: "network", network };

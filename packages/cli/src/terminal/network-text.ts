@@ -4,19 +4,8 @@
 // out  a headline, the flags with their shares and feeds, owners, countries, parts; with evidence all feeds and parts
 
 import { FLAG_ROWS, REPUTATION_FLAGS, type ReputationFlag } from "@inkling/contract";
-import type { NetworkSource, NetworkSources } from "@inkling/server/network-sources";
-import type { NetworkSummary } from "@inkling/server/network-summary";
+import type { NetworkSource, NetworksReport, SystemReport } from "@inkling/server/network-sources";
 import { formatCount, type Style, table } from "./terminal.ts";
-
-export interface NetworksReport extends NetworkSummary, NetworkSources {
-  readonly networks: readonly string[];
-}
-export interface SystemReport {
-  readonly number: number;
-  readonly organization?: string | undefined;
-  readonly ipv4?: NetworksReport;
-  readonly ipv6?: NetworksReport;
-}
 
 interface Look {
   readonly missing: readonly string[];

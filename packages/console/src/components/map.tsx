@@ -19,6 +19,8 @@ const NARROWEST = 1;
 const MAX_ZOOM = 12;
 const KM_PER_DEGREE = 111.2;
 const ANTARCTICA = "010";
+/** Radius of the dot in the middle. */
+const DOT = 4;
 const COAST = { stroke: "var(--coast)", "stroke-width": 0.75 };
 const RADIUS = { fill: "var(--accent)", "fill-opacity": 0.18, stroke: "var(--accent)" };
 
@@ -40,8 +42,9 @@ interface LocationMapProps {
 export function LocationMap({ latitude, longitude, radius }: LocationMapProps) {
   const height = WIDTH / 1.8;
   const reach = (radius ?? 200) / KM_PER_DEGREE;
-  // room for the circle and for land around it, which the outlines are too coarse for closer up
-  const halfHeight = Math.min(90, Math.max(9, reach * 3));
+  // Room for the circle, and for land around it. Closer up the outlines are too coarse, and a circle of 20 km would be
+  // hidden by the dot.
+  const halfHeight = Math.min(90, Math.max(3, reach * 3));
   const projection = geoAzimuthalEquidistant()
     .rotate([-longitude, -latitude])
     .translate([WIDTH / 2, height / 2])
@@ -67,7 +70,7 @@ export function LocationMap({ latitude, longitude, radius }: LocationMapProps) {
             stroke-width={2}
             cx={(k * WIDTH) / 2 + x}
             cy={(k * height) / 2 + y}
-            r={6}
+            r={DOT}
           />
         )}
       >

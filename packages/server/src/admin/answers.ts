@@ -7,7 +7,7 @@ import type { changesAnswer, dataAnswer, feedsAnswer, releasesAnswer } from "./d
 import type { updateState } from "./data-actions.ts";
 import type { countsAnswer, decisionAnswer, replayAnswer } from "./decisions.ts";
 import type { keyAnswer, keysAnswer, usageAnswer, usedKeyAnswer } from "./keys.ts";
-import type { lookupAnswer } from "./lookup.ts";
+import type { historyAnswer, lookupAnswer } from "./lookup.ts";
 import type { importAnswer, overrideAnswer } from "./overrides.ts";
 import type { checkAnswer, rulesetAnswer, rulesetsAnswer, visitorAnswer } from "./rulesets.ts";
 import type { auditAnswer, hostsAnswer, trafficAnswer } from "./watch.ts";
@@ -26,7 +26,10 @@ export type Lookup = z.output<typeof lookupAnswer>;
 export type Answer = Lookup["answers"][number];
 export type EmailAnswer = Extract<Answer, { email: unknown }>;
 export type NetworkAnswer = Extract<Answer, { kind: "network" }>;
-export type IpAnswer = Exclude<Answer, EmailAnswer | NetworkAnswer>;
+export type SystemAnswer = Extract<Answer, { kind: "as" }>;
+export type IpAnswer = Exclude<Answer, EmailAnswer | NetworkAnswer | SystemAnswer>;
+export type NetworkSummary = Exclude<NetworkAnswer["summary"], ValueProblem>;
+export type History = z.output<typeof historyAnswer>;
 
 export type DataOverview = z.output<typeof dataAnswer>;
 export type DataAge = DataOverview["ages"][number];

@@ -114,7 +114,7 @@ export const DATA_HANDLERS = {
 } satisfies AdminHandlers;
 
 /** Manifests that are kept, newest first; unreadable ones are left out. */
-function keptManifests(dataDir: string): { readonly name: string; readonly manifest: Release }[] {
+export function keptManifests(dataDir: string): { readonly name: string; readonly manifest: Release }[] {
   return releaseNames(dataDir).flatMap((name) => {
     const manifest = findManifest(dataDir, name);
     return manifest === undefined ? [] : [{ name, manifest }];

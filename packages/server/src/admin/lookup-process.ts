@@ -32,10 +32,17 @@ import {
   readAssessmentInput,
   visitorFacts,
 } from "@inkling/engine/assess";
-import { messageOf, openRelease, ReleaseError, type Stamps } from "@inkling/release-store";
+import { messageOf, openRelease, openVerified, ReleaseError, type Stamps } from "@inkling/release-store";
 import { problemBody } from "../http/problems.ts";
 import { problemOf } from "../lookup/failures.ts";
-import { networkUse, readNetwork, summarizeNetworks } from "../lookup/network-summary.ts";
+import { type NetworksReport, reportOfNetworks, reportOfSystem } from "../lookup/network-sources.ts";
+import {
+  MAX_NETWORKS,
+  networkUse,
+  readAsn,
+  readNetwork,
+  summarizeNetworks,
+} from "../lookup/network-summary.ts";
 import { overrideJson, overridesOf } from "../overrides/record.ts";
 import { answerOnce } from "../releases/process.ts";
 import type { PublishedRuleset } from "../rulesets/record.ts";
@@ -43,8 +50,22 @@ import type { PublishedRuleset } from "../rulesets/record.ts";
 export interface LookUpQuestion extends DataQuestion {
   readonly type: "look up";
   readonly values: readonly string[];
+  /** How many parts of a network are listed. */
+  readonly parts: number;
 }
 export type LookUpAnswer = { readonly answers: readonly object[] } | NoRelease;
+
+/** One value, for releases from the newest on. */
+export interface HistoryQuestion {
+  readonly type: "history";
+  readonly dataDir: string;
+  readonly names: readonly string[];
+  /** Epoch ms. */
+  readonly now: number;
+  readonly value: string;
+}
+/** One for each release: the answer, or why the release cannot be read. */
+export type HistoryAnswer = readonly { readonly answer: object | null; readonly problem: string | null }[];
 
 /** The API's own text offers `me`, which the admin API does not have. */
 const NO_ADDRESS =
@@ -82,6 +103,8 @@ interface DataQuestion {
 
 /** Examined for all networks of a request together: about three seconds. */
 const MAX_PREFIXES = 1 << 22;
+/** Examined for one network or AS with its feeds and owners: about a second. */
+const MAX_EXPLAINED = 1 << 18;
 /** Overrides of parts of a network. */
 const MAX_OVERRIDES = 100;
 /** A mailbox that no override is about, for what is known of its domain. */
@@ -89,7 +112,10 @@ const ANY_MAILBOX = "any-mailbox-of-this-domain";
 
 const decoder = new TextDecoder();
 
-answerOnce((question: LookUpQuestion | AssessQuestion): LookUpAnswer | AssessAnswer => {
+type Question = LookUpQuestion | HistoryQuestion | AssessQuestion;
+
+answerOnce((question: Question): LookUpAnswer | HistoryAnswer | AssessAnswer => {
+  if (question.type === "history") return historyOf(question);
   const { dataDir, name, stamps, overrides, now } = question;
   try {
     const release = openRelease(dataDir, name, stamps);
@@ -97,8 +123,9 @@ answerOnce((question: LookUpQuestion | AssessQuestion): LookUpAnswer | AssessAns
     const source: AnswerSource = { release, overrides: overridesOf(overrides), now, mode: "up" };
     const answerer = new Answerer();
     if (question.type === "assess") return assessed(question, answerer, source);
-    const left = { prefixes: MAX_PREFIXES };
-    return { answers: question.values.map((text) => answersOf(text.trim(), answerer, source, left)) };
+    const { values, parts } = question;
+    const limits = { prefixes: MAX_PREFIXES, parts, isExplained: values.length === 1 };
+    return { answers: values.map((text) => answersOf(text.trim(), answerer, source, limits)) };
   } catch (error) {
     if (!(error instanceof ReleaseError)) throw error;
     return { problem: messageOf(error) };
@@ -131,16 +158,40 @@ function assessed(
   };
 }
 
-interface Left {
-  prefixes: number;
+function historyOf({ dataDir, names, now, value }: HistoryQuestion): HistoryAnswer {
+  return names.map((name) => {
+    try {
+      const source: AnswerSource = {
+        release: openVerified(dataDir, name),
+        overrides: overridesOf([]),
+        now,
+        mode: "up",
+      };
+      const limits = { prefixes: MAX_PREFIXES, parts: 1, isExplained: false };
+      return { answer: answersOf(value.trim(), new Answerer(), source, limits), problem: null };
+    } catch (error) {
+      if (!(error instanceof ReleaseError)) throw error;
+      return { answer: null, problem: messageOf(error) };
+    }
+  });
 }
 
-function answersOf(value: string, answerer: Answerer, source: AnswerSource, left: Left) {
+interface Limits {
+  /** Left for all networks of the request. */
+  prefixes: number;
+  readonly parts: number;
+  /** Whether feeds and owners are reported. */
+  readonly isExplained: boolean;
+}
+
+function answersOf(value: string, answerer: Answerer, source: AnswerSource, limits: Limits) {
   if (value.includes("@")) return ofMailbox(value, value, "email", answerer, source);
   const failure = answerer.readAddress(value);
   if (failure === undefined) return ofAddress(value, answerer, source);
   const network = readNetwork(value);
-  if (network !== undefined) return ofNetwork(value, network, source, left);
+  if (network !== undefined) return ofNetwork(value, network, source, limits);
+  const asn = readAsn(value);
+  if (asn !== undefined) return ofSystem(value, asn, source, limits);
   const domain = toAsciiDomain(value);
   if (domain !== undefined) return ofMailbox(value, `${ANY_MAILBOX}@${domain}`, "domain", answerer, source);
   const refusal = documentOf(failure);
@@ -180,19 +231,44 @@ function ofAddress(value: string, answerer: Answerer, source: AnswerSource) {
   };
 }
 
-function ofNetwork(value: string, network: Prefix, source: AnswerSource, left: Left) {
+function ofNetwork(value: string, network: Prefix, source: AnswerSource, limits: Limits) {
   const use = networkUse(network);
-  const overrides = overridesWithin(network, source);
+  const overrides = overridesWithin([network], source);
   const answer = { value, kind: "network", network: formatPrefix(network), overrides };
   if (use !== undefined) return { ...answer, summary: documentOf(RESERVED.get(use)!) }; // has every use
-  const summary = summarizeNetworks([network], source, left.prefixes);
-  left.prefixes -= summary.prefix_count;
+  if (limits.isExplained) {
+    const { networks: _, ...summary } = reportOfNetworks([network], source, MAX_EXPLAINED, limits.parts);
+    return { ...answer, summary };
+  }
+  const summary = summarizeNetworks([network], source, limits.prefixes, limits.parts);
+  limits.prefixes -= summary.prefix_count;
   return { ...answer, summary };
 }
 
-/** Those in force about a network, a part of it, or one around it. */
-function overridesWithin(network: Prefix, { release, overrides, now }: AnswerSource) {
-  const around = overrides.compiledWith(release).around(network);
+function ofSystem(value: string, asn: number, source: AnswerSource, { parts, isExplained }: Limits) {
+  const found = reportOfSystem(asn, source, MAX_EXPLAINED, parts);
+  const networks = [found?.ipv4, found?.ipv6].flatMap((family) => family?.networks ?? []);
+  const prefixes = networks.flatMap((network) => readNetwork(network) ?? []);
+  const overrides = overridesWithin(prefixes, source);
+  const familyOf = (report: NetworksReport | undefined) => {
+    if (report === undefined) return undefined;
+    const { networks, sources, owners, ...summary } = report;
+    const shown = { networks: networks.slice(0, MAX_NETWORKS), network_count: networks.length };
+    return { ...summary, ...shown, ...(isExplained && { sources, owners }) };
+  };
+  const system = found && {
+    organization: found.organization,
+    ipv4: familyOf(found.ipv4),
+    ipv6: familyOf(found.ipv6),
+  };
+  return { value, kind: "as", asn, system: system ?? null, overrides };
+}
+
+/** Those in force about networks, parts of them, or networks around them. */
+function overridesWithin(networks: readonly Prefix[], { release, overrides, now }: AnswerSource) {
+  if (overrides.all.length === 0) return [];
+  const compiled = overrides.compiledWith(release);
+  const around = new Set(networks.flatMap((network) => [...compiled.around(network)]));
   const found = overrides.all.filter((one) => around.has(one) && isInForce(one, now));
   return found.slice(0, MAX_OVERRIDES).map(overrideJson);
 }

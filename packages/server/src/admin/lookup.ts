@@ -1,6 +1,7 @@
 // lookup.ts: the API's answers about values, with evidence, for the operator: no key, no limit, no usage.
 //
-// in   up to a hundred values: addresses, networks with a "/", domains, and email addresses, which have an "@"
+// in   up to a hundred values: addresses, networks with a "/", AS numbers, domains, and email addresses, which have an "@";
+//      or one value for every kept release
 // out  for each its answers, or the problems in their place, and the overrides that apply
 // note Values are in no log and no audit trail. Overrides apply; there are no sandbox answers.
 
@@ -10,20 +11,25 @@ import { processCommand } from "@inkling/release-store/program";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import * as answers from "../lookup/answer-schemas.ts";
-import { MAX_COUNTRIES, MAX_PREFIXES } from "../lookup/network-summary.ts";
+import { MAX_COUNTRIES, MAX_NETWORKS, MAX_PREFIXES } from "../lookup/network-summary.ts";
 import { runInProcess } from "../releases/process.ts";
-import { type AdminContext, type AdminHandlers, count, handler, text } from "./handler.ts";
-import type { LookUpAnswer, LookUpQuestion } from "./lookup-process.ts";
+import { keptManifests } from "./data.ts";
+import { type AdminContext, type AdminHandlers, count, handler, text, time } from "./handler.ts";
+import type { HistoryAnswer, HistoryQuestion, LookUpAnswer, LookUpQuestion } from "./lookup-process.ts";
 import { overrideAnswer } from "./overrides.ts";
 
+/** Parts of a network that one request may list. */
+const MAX_PARTS = 10_000;
+const value = z.string("must be text").min(1, "must not be empty").max(400, "is too long");
 const lookupBody = z
   .strictObject({
-    values: z
-      .array(z.string("must be text").min(1, "must not be empty").max(400, "is too long"))
-      .min(1)
-      .max(100),
+    values: z.array(value).min(1).max(100),
+    parts: z.int().min(1).max(MAX_PARTS).default(MAX_PREFIXES).meta({
+      description: "How many parts of a network, or of an AS in each family, are listed",
+    }),
   })
   .meta({ id: "LookUp" });
+const historyBody = z.strictObject({ value }).meta({ id: "LookUpHistory" });
 
 const orProblem = <T extends z.ZodType>(answer: T) => z.union([answer, answers.valueProblem]);
 const share = z.number().min(0).max(1);
@@ -44,42 +50,85 @@ const networkSummary = z
           city: text.optional(),
         }),
       )
-      .max(MAX_PREFIXES)
+      .max(MAX_PARTS)
       .meta({ description: "Parts with one answer each, flagged ones first" }),
+    sources: z
+      .array(
+        z.strictObject({
+          feed: text,
+          id: text.optional().meta({ description: "Of an override" }),
+          label: text,
+          effect: text,
+          flags: z.array(z.enum(ADDRESS_FLAGS)),
+          share,
+        }),
+      )
+      .optional()
+      .meta({ description: "Only of a request about one value: what each feed claims, largest share first" }),
+    owners: z
+      .array(z.strictObject({ asn: z.int().optional(), organization: text.optional(), kind: text, share }))
+      .optional()
+      .meta({ description: "Only of a request about one value, largest share first" }),
   })
-  .meta({ description: "Shares from 0 to 1, of the examined part" });
+  .meta({ id: "NetworkSummary", description: "Shares from 0 to 1, of the examined part" });
+const family = networkSummary
+  .extend({
+    networks: z.array(text).max(MAX_NETWORKS),
+    network_count: count.meta({ description: "All networks, of which `networks` has the first" }),
+  })
+  .meta({ id: "SystemNetworks" });
 const overridden = { overrides: z.array(overrideAnswer).meta({ description: "The overrides that apply" }) };
+const valueAnswer = z.union([
+  z.strictObject({
+    value: z.string(),
+    kind: z.enum(["address", "unknown"]),
+    address: text.optional().meta({ description: "The address in normal form" }),
+    geolocation: orProblem(answers.geolocation),
+    reputation: orProblem(answers.reputation),
+    ...overridden,
+  }),
+  z.strictObject({
+    value: text,
+    kind: z.literal("network"),
+    network: text.meta({ description: "In normal form" }),
+    summary: orProblem(networkSummary),
+    ...overridden,
+  }),
+  z.strictObject({
+    value: text,
+    kind: z.literal("as"),
+    asn: z.int(),
+    system: z
+      .strictObject({ organization: text.optional(), ipv4: family.optional(), ipv6: family.optional() })
+      .nullable()
+      .meta({ description: "null if the release has no network of the AS" }),
+    ...overridden,
+  }),
+  z.strictObject({
+    value: text,
+    kind: z.enum(["email", "domain"]),
+    email: orProblem(answers.emailVerdict).meta({
+      description: "Of a domain: that of any mailbox there",
+    }),
+    ...overridden,
+  }),
+]);
 export const lookupAnswer = z.strictObject({
   release: text,
   missing: z.array(z.enum(ANSWERS)),
   partial: z.array(z.strictObject({ answer: z.enum(ANSWERS), why: z.string() })),
   ages: answers.dataAges,
-  answers: z.array(
-    z.union([
-      z.strictObject({
-        value: z.string(),
-        kind: z.enum(["address", "unknown"]),
-        address: text.optional().meta({ description: "The address in normal form" }),
-        geolocation: orProblem(answers.geolocation),
-        reputation: orProblem(answers.reputation),
-        ...overridden,
-      }),
-      z.strictObject({
-        value: text,
-        kind: z.literal("network"),
-        network: text.meta({ description: "In normal form" }),
-        summary: orProblem(networkSummary),
-        ...overridden,
-      }),
-      z.strictObject({
-        value: text,
-        kind: z.enum(["email", "domain"]),
-        email: orProblem(answers.emailVerdict).meta({
-          description: "Of a domain: that of any mailbox there",
-        }),
-        ...overridden,
-      }),
-    ]),
+  answers: z.array(valueAnswer),
+});
+export const historyAnswer = z.strictObject({
+  history: z.array(
+    z.strictObject({
+      release: text,
+      created_at: time,
+      current: z.boolean(),
+      answer: valueAnswer.nullable(),
+      problem: text.nullable().meta({ description: "Why the release cannot be read; null if it can" }),
+    }),
   ),
 });
 
@@ -87,7 +136,12 @@ export const LOOKUP_HANDLERS = {
   look_up: handler({
     body: { schema: lookupBody },
     answer: lookupAnswer,
-    run: async (context, { body }) => ({ document: await lookUp(context, body.values) }),
+    run: async (context, { body }) => ({ document: await lookUp(context, body.values, body.parts) }),
+  }),
+  look_up_history: handler({
+    body: { schema: historyBody },
+    answer: historyAnswer,
+    run: async (context, { body }) => ({ document: await lookUpHistory(context, body.value) }),
   }),
 } satisfies AdminHandlers;
 
@@ -95,15 +149,46 @@ export const LOOKUP_HANDLERS = {
 async function lookUp(
   { dataDir, releases, status, overrideCache, now, workerEnvironment }: AdminContext,
   values: readonly string[],
+  parts: number,
 ): Promise<object> {
   const release = releases.current;
   if (release === undefined) throw new AdminProblem("NO_RELEASE");
   const { name, stamps, manifest } = release;
   const overrides = overrideCache.current.all;
-  const question: LookUpQuestion = { type: "look up", dataDir, name, stamps, overrides, now: now(), values };
+  const question: LookUpQuestion = {
+    type: "look up",
+    dataDir,
+    name,
+    stamps,
+    overrides,
+    now: now(),
+    values,
+    parts,
+  };
   const found = await runInProcess<LookUpAnswer>(processCommand("lookup"), question, workerEnvironment);
   if ("problem" in found) throw new AdminProblem("NO_RELEASE", found.problem);
   const { missing, partial } = manifest;
   const ages = dataAges(status.releases.feeds ?? manifest.feeds, now());
   return { release: manifest.id, missing, partial, ages, answers: found.answers };
+}
+
+/** In every kept release; those without a mark are verified first. */
+async function lookUpHistory(
+  { dataDir, releases, now, workerEnvironment }: AdminContext,
+  value: string,
+): Promise<object> {
+  const kept = keptManifests(dataDir);
+  if (kept.length === 0) throw new AdminProblem("NO_RELEASE");
+  const names = kept.map(({ name }) => name);
+  const question: HistoryQuestion = { type: "history", dataDir, names, now: now(), value };
+  const found = await runInProcess<HistoryAnswer>(processCommand("lookup"), question, workerEnvironment);
+  const current = releases.current?.name;
+  return {
+    history: kept.map(({ name, manifest }, i) => ({
+      release: manifest.id,
+      created_at: manifest.created_at,
+      current: name === current,
+      ...found[i]!, // one for each name
+    })),
+  };
 }

@@ -11,6 +11,7 @@ import {
   Answerer,
   type AnswerSource,
   bodyOf,
+  formatPrefix,
   hasHostBits,
   INCLUDE,
   IpAddress,
@@ -19,7 +20,7 @@ import {
   prefixContains,
   unansweredNetworks,
 } from "@inkling/engine";
-import { visitParts } from "./network-summary.ts";
+import { type NetworkSummary, summarizeNetworks, visitParts } from "./network-summary.ts";
 
 /** One claim of one feed, or of an override. Shares are from 0 to 1, of the addresses that were examined. */
 export interface NetworkSource {
@@ -45,9 +46,57 @@ export interface NetworkSources {
   readonly owners: readonly NetworkOwner[];
 }
 
+/** What is known of networks of one family. */
+export interface NetworksReport extends NetworkSummary, NetworkSources {
+  readonly networks: readonly string[];
+}
+
+export interface SystemReport {
+  readonly number: number;
+  readonly organization?: string | undefined;
+  readonly ipv4?: NetworksReport;
+  readonly ipv6?: NetworksReport;
+}
+
 type NetworkAnswer = NonNullable<Reputation["network"]>;
 
 const decoder = new TextDecoder();
+
+/**
+ * @param max parts that may be examined
+ * @param shown parts that the report lists
+ */
+export function reportOfNetworks(
+  networks: readonly Prefix[],
+  source: AnswerSource,
+  max: number,
+  shown?: number,
+): NetworksReport {
+  return {
+    networks: networks.map(formatPrefix),
+    ...summarizeNetworks(networks, source, max, shown),
+    ...explainNetworks(networks, source, max),
+  };
+}
+
+/** What is known of an AS; undefined if the release has no network of it. For the limits see {@link reportOfNetworks}. */
+export function reportOfSystem(
+  number: number,
+  source: AnswerSource,
+  max: number,
+  shown?: number,
+): SystemReport | undefined {
+  const segment = source.release?.network;
+  const found = segment && networksOfSystem(number, segment);
+  if (found === undefined) return undefined;
+  const { organization, v4, v6 } = found;
+  return {
+    number,
+    organization,
+    ...(v4.length > 0 && { ipv4: reportOfNetworks(v4, source, max, shown) }),
+    ...(v6.length > 0 && { ipv6: reportOfNetworks(v6, source, max, shown) }),
+  };
+}
 
 /** @param max parts that may be examined */
 export function explainNetworks(
@@ -107,14 +156,14 @@ class Tally<Row extends object> {
   }
 }
 
-export interface SystemNetworks {
+interface SystemNetworks {
   readonly organization: string | undefined;
   readonly v4: readonly Prefix[];
   readonly v6: readonly Prefix[];
 }
 
 /** The networks of an AS; undefined if no network has it. */
-export function networksOfSystem(asn: number, segment: IpSegment): SystemNetworks | undefined {
+function networksOfSystem(asn: number, segment: IpSegment): SystemNetworks | undefined {
   const records = new Set<number>();
   let organization: string | undefined;
   for (let record = 1; record < segment.answers.count; record++) {

@@ -55,7 +55,10 @@ export interface NetworkSummary {
   readonly prefixes: readonly SummaryPrefix[];
 }
 
+/** Unless more are asked for. */
 export const MAX_PREFIXES = 100;
+/** Networks of an AS that are listed for each family. */
+export const MAX_NETWORKS = 1_000;
 export const MAX_COUNTRIES = 10;
 
 /** The network around an address: "203.0.113.9/24" is 203.0.113.0/24. */
@@ -68,17 +71,29 @@ export function readNetwork(text: string): Prefix | undefined {
   return networkAround(address, bits);
 }
 
+const MAX_ASN = 2 ** 32 - 1;
+
+/** The number of an AS: "AS60729" is 60729. */
+export function readAsn(text: string): number | undefined {
+  const asn = Number(/^as(\d{1,10})$/i.exec(text)?.[1]);
+  return asn <= MAX_ASN ? asn : undefined;
+}
+
 /** The special use of all of a network. */
 export function networkUse({ address, bits }: Prefix): string | undefined {
   const special = specialUse(address);
   return special !== undefined && special.prefix.bits <= bits ? special.use : undefined;
 }
 
-/** @param most prefixes that may be examined */
+/**
+ * @param most prefixes that may be examined
+ * @param shown prefixes that the summary lists
+ */
 export function summarizeNetworks(
   networks: readonly Prefix[],
   source: AnswerSource,
   most: number,
+  shown = MAX_PREFIXES,
 ): NetworkSummary {
   const size = networks.reduce((sum, { bits }) => sum + 2 ** -bits, 0);
   const { geo, reputation } = source.release!; // the caller has opened it
@@ -106,7 +121,7 @@ export function summarizeNetworks(
     for (let i = 0; i < flags.length; i++) if ((set >> i) & 1) flags[i]! += share;
     if (set !== 0) anyFlag += share;
     const list = set === 0 ? others : flagged;
-    if (list.length < MAX_PREFIXES) {
+    if (list.length < shown) {
       const names = ADDRESS_FLAGS.filter((_, i) => (set >> i) & 1);
       list.push({ network: formatPrefix({ address, bits }), flags: names, country, city });
     }
@@ -122,7 +137,7 @@ export function summarizeNetworks(
       .sort((a, b) => b.share - a.share)
       .slice(0, MAX_COUNTRIES),
     prefix_count: Math.min(count, most),
-    prefixes: [...flagged, ...others].slice(0, MAX_PREFIXES),
+    prefixes: [...flagged, ...others].slice(0, shown),
   };
 }
 

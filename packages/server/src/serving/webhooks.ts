@@ -68,7 +68,7 @@ export function domainVerdicts(
     if (current === undefined) throw new Error("no release of data is loaded");
     const { name, stamps } = current;
     const about = { dataDir, name, stamps, overrides: overrides.current.all, now: Date.now() };
-    const question: LookUpQuestion = { type: "look up", ...about, values: domains };
+    const question: LookUpQuestion = { type: "look up", ...about, values: domains, parts: 1 };
     const found = await runInProcess<LookUpAnswer>(processCommand("lookup"), question, workerEnvironment);
     if ("problem" in found) throw new Error(found.problem);
     return (found.answers as { kind: string; email?: EmailVerdict }[]).map(({ kind, email }) =>

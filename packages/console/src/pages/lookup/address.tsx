@@ -2,19 +2,20 @@
 
 import { FLAG_ROWS, REPUTATION_FLAGS } from "@inkling/contract";
 import type {
-  Evidence,
   Flag,
   Geolocation,
   IpAnswer,
+  Override,
   Reputation,
   ValueProblem,
 } from "@inkling/server/admin-answers";
 import { Badge, Card, Definitions } from "../../components/basics.tsx";
 import { LazyMap } from "../../components/loaded.tsx";
-import { TwoLines } from "../../components/table.tsx";
-import { countryName, flagName, formatLabel } from "../../format.ts";
+import { countryName, flagName } from "../../format.ts";
 import { isProblem, isUnknown } from "./answers.ts";
 import { ApiRequest, EvidenceCard, ValueProblemCard } from "./evidence.tsx";
+import { HistoryCard } from "./history.tsx";
+import { LookupLink } from "./links.tsx";
 import { OverrideButton } from "./override-button.tsx";
 import { OverrideCard } from "./override-card.tsx";
 
@@ -32,11 +33,19 @@ export function AddressResult({ answer, missing, reload }: AddressResultProps) {
     <div class="pair">
       <LocationCard address={address} answer={geolocation} />
       <div>
-        <ReputationCard address={address} reputation={reputation} unknown={unknown} reload={reload} />
+        <ReputationCard
+          address={address}
+          reputation={reputation}
+          unknown={unknown}
+          overrides={overrides}
+          reload={reload}
+        />
         <ApiRequest value={address} answer={{ geolocation, reputation }} />
       </div>
       <OverrideCard overrides={overrides} reload={reload} />
-      <EvidenceCard from={reputation} />
+      <EvidenceCard title="Evidence of the reputation" from={reputation} />
+      {!isProblem(geolocation) && <EvidenceCard title="Evidence of the location" from={geolocation} />}
+      <HistoryCard value={address} />
     </div>
   );
 }
@@ -47,24 +56,24 @@ function LocationCard({ address, answer }: { address: string; answer: Geolocatio
   const { latitude, longitude, accuracy_radius: radius } = location;
   const names = [city.name, country.name ?? (country.iso_code && countryName(country.iso_code))];
   return (
-    <Card title={`${address} is in ${names.filter(Boolean).join(", ") || "an unknown location"}`}>
+    <Card title={`${address}: ${names.filter(Boolean).join(", ") || "unknown location"}`}>
       {latitude !== undefined && longitude !== undefined && (
         <LazyMap>
           {({ LocationMap }) => <LocationMap latitude={latitude} longitude={longitude} radius={radius} />}
         </LazyMap>
       )}
       <Definitions rows={factsOf(answer)} />
-      <details>
-        <summary>Sources</summary>
-        <Definitions rows={(answer.evidence ?? []).map(sourceOf)} />
-      </details>
     </Card>
   );
 }
 
+/** A location that may be farther away than this may be in another time zone. */
+const MAX_ZONE_KM = 500;
+
 function factsOf(answer: Geolocation) {
   const { city, country, continent, location, network, postal, registered_country, subdivisions } = answer;
   const zone = location.time_zone;
+  const isFar = (location.accuracy_radius ?? 0) > MAX_ZONE_KM;
   const isElsewhere = registered_country.name && registered_country.iso_code !== country.iso_code;
   const format = { timeZone: zone, weekday: "short", hour: "2-digit", minute: "2-digit" } as const;
   return [
@@ -72,13 +81,17 @@ function factsOf(answer: Geolocation) {
     ["Region", subdivisions.map(({ name, iso_code }) => name ?? iso_code).join(", ")],
     ["Country", [country.name, continent.name].filter(Boolean).join(", ") || "unknown"],
     ["Registered in", isElsewhere && `${registered_country.name} (the address block)`],
-    ["Network", network && networkText(network)],
-    ["Local time", zone && `${new Date().toLocaleString("en-GB", format)} (${zone})`],
+    ["Network", network && networkFact(network)],
+    [
+      "Local time",
+      zone &&
+        `${new Date().toLocaleString("en-GB", format)} (${zone})${isFar ? ": a guess, as the location is" : ""}`,
+    ],
   ] as const;
 }
 
-/** "AS13335 Cloudflare, Inc., 1.1.0.0/16: hosting, cdn". */
-function networkText({
+/** "AS13335 Cloudflare, Inc., 1.1.0.0/16: hosting, cdn", the AS and the network as links. */
+function networkFact({
   asn,
   organization,
   prefix,
@@ -87,30 +100,28 @@ function networkText({
   services,
   operator,
 }: NonNullable<Geolocation["network"]>) {
-  const owner = [asn && `AS${asn}`, organization].filter(Boolean).join(" ");
   const facts = [kind !== "unknown" && kind, shared && "shared", ...services, operator && `of ${operator}`]
     .filter(Boolean)
     .join(", ");
-  return `${[owner, prefix].filter(Boolean).join(", ")}${facts && `: ${facts}`}`;
+  return (
+    <>
+      {asn && <LookupLink value={`AS${asn}`} />} {organization}
+      {(asn || organization) && ", "}
+      <LookupLink value={prefix} />
+      {facts && `: ${facts}`}
+    </>
+  );
 }
-
-/** Which feed a part of a location comes from. */
-const sourceOf = ({ feed, label, network, members, why }: Evidence) =>
-  [
-    feed,
-    <TwoLines key={feed} below={why}>
-      {formatLabel(label)} {network && <code>{network}</code>} {members?.join(", ")}
-    </TwoLines>,
-  ] as const;
 
 interface ReputationCardProps {
   readonly address: string;
   readonly reputation: Reputation;
   readonly unknown: readonly Flag[];
+  readonly overrides: readonly Override[];
   readonly reload: () => void;
 }
 
-function ReputationCard({ address, reputation, unknown, reload }: ReputationCardProps) {
+function ReputationCard({ address, reputation, unknown, overrides, reload }: ReputationCardProps) {
   const set = REPUTATION_FLAGS.filter((flag) => reputation[flag]);
   const nouns = new Intl.ListFormat("en").format(set.map((flag) => FLAG_ROWS[flag].noun));
   const none = unknown.length === 0 ? "No flags" : "No known flags";
@@ -128,7 +139,13 @@ function ReputationCard({ address, reputation, unknown, reload }: ReputationCard
               <strong>{flagName(flag)}</strong>
               <small>{FLAG_ROWS[flag].meaning}</small>
             </span>
-            <OverrideButton value={address} flag={flag} verdict={!reputation[flag]} onDone={reload} />
+            <OverrideButton
+              value={address}
+              flag={flag}
+              verdict={!reputation[flag]}
+              overrides={overrides}
+              onDone={reload}
+            />
           </li>
         ))}
       </ul>

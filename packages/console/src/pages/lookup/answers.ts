@@ -1,7 +1,16 @@
-// answers.ts: answers that are problems, and members that lack data.
+// answers.ts: what an answer says in short, answers that are problems, and members that lack data.
 
-import { isReputationFlag } from "@inkling/contract";
-import type { Answer, Flag, Reputation, ValueProblem } from "@inkling/server/admin-answers";
+import { isReputationFlag, REPUTATION_FLAGS } from "@inkling/contract";
+import type {
+  Answer,
+  EmailVerdict,
+  Flag,
+  NetworkSummary,
+  Reputation,
+  SystemAnswer,
+  ValueProblem,
+} from "@inkling/server/admin-answers";
+import { countryName, flagName, formatPercent } from "../../format.ts";
 
 export const isProblem = (answer: object): answer is ValueProblem => "code" in answer;
 
@@ -11,10 +20,17 @@ export function isUnknown(reputation: Reputation, flag: Flag, missing: readonly 
   return !reputation.evidence?.some(({ feed, flags }) => feed === "override" && flags?.includes(flag));
 }
 
+/** The domain that the person probably meant. */
+export function suggestionOf(answer: Answer): string | undefined {
+  if (!("email" in answer) || isProblem(answer.email)) return undefined;
+  return answer.email.evidence?.find(({ did_you_mean }) => did_you_mean)?.did_you_mean;
+}
+
 /** Would this answer contain more if there were data for `gap`? */
 export function lacksData(answer: Answer, gap: string): boolean {
   if ("email" in answer) return gap === "disposable";
-  if (answer.kind === "network") return gap !== "disposable" && !isProblem(answer.summary);
+  if (answer.kind === "network" || answer.kind === "as")
+    return gap !== "disposable" && summariesOf(answer).length > 0;
   if (answer.kind !== "address" || gap === "disposable") return false;
   if (!isReputationFlag(gap)) return isProblem(answer.geolocation);
   return !isProblem(answer.reputation) && isUnknown(answer.reputation, gap, [gap]);
@@ -24,4 +40,69 @@ export function lacksData(answer: Answer, gap: string): boolean {
 export function readsData(answer: Answer, name: string): boolean {
   if ("email" in answer) return name === "disposable";
   return answer.kind !== "unknown" && name !== "disposable";
+}
+
+export interface Verdict {
+  readonly kind: "flagged" | "clean" | "problem";
+  readonly texts: readonly string[];
+  /** No flag is set, and of some it is not known. */
+  readonly isPartial?: boolean;
+}
+
+/** Empty where the verdict already names the problem. */
+export function locationOf(answer: Answer): string {
+  if ("email" in answer) return "";
+  const [summary] = summariesOf(answer);
+  if (summary !== undefined) {
+    const names = summary.countries.slice(0, 3).map(({ iso_code }) => countryName(iso_code));
+    return names.join(", ") || "unknown";
+  }
+  if (!("reputation" in answer)) return "";
+  const { geolocation, reputation } = answer;
+  if (isProblem(reputation)) return "";
+  if (isProblem(geolocation)) return geolocation.title;
+  const { city, subdivisions, country } = geolocation;
+  return [city.name, subdivisions[0]?.name, country.name].filter(Boolean).join(", ") || "unknown";
+}
+
+export function verdictOf(answer: Answer, missing: readonly string[]): Verdict {
+  if (answer.kind === "as") return systemVerdict(answer, missing);
+  const found = "email" in answer ? answer.email : "summary" in answer ? answer.summary : answer.reputation;
+  if (isProblem(found)) return { kind: "problem", texts: [found.title] };
+  const bad = faultsOf(found);
+  if (bad.length > 0) return { kind: "flagged", texts: bad };
+  if ("valid" in found) return { kind: "clean", texts: ["valid"] };
+  const isPartial =
+    "flagged" in found
+      ? REPUTATION_FLAGS.some((flag) => missing.includes(flag))
+      : REPUTATION_FLAGS.some((flag) => isUnknown(found, flag, missing));
+  return { kind: "clean", texts: [isPartial ? "no known flags" : "no flags"], isPartial };
+}
+
+/** Of the families together. */
+function systemVerdict(answer: SystemAnswer, missing: readonly string[]): Verdict {
+  const summaries = summariesOf(answer);
+  if (summaries.length === 0) return { kind: "problem", texts: ["no networks known"] };
+  const texts = [...new Set(summaries.flatMap(faultsOf))];
+  if (texts.length > 0) return { kind: "flagged", texts };
+  const isPartial = REPUTATION_FLAGS.some((flag) => missing.includes(flag));
+  return { kind: "clean", texts: [isPartial ? "no known flags" : "no flags"], isPartial };
+}
+
+/** Of a network, or of each family of an AS. */
+export function summariesOf(answer: Answer): NetworkSummary[] {
+  if (answer.kind === "as") return [answer.system?.ipv4, answer.system?.ipv6].flatMap((one) => one ?? []);
+  return answer.kind === "network" && !isProblem(answer.summary) ? [answer.summary] : [];
+}
+
+type Summary = { readonly flagged: number; readonly flags: Readonly<Record<Flag, number>> };
+
+function faultsOf(found: Reputation | EmailVerdict | Summary): string[] {
+  if ("valid" in found) {
+    return [...(found.valid ? [] : ["not valid"]), ...(found.disposable ? ["disposable"] : [])];
+  }
+  if (!("flagged" in found)) return REPUTATION_FLAGS.filter((flag) => found[flag]).map(flagName);
+  return REPUTATION_FLAGS.filter((flag) => found.flags[flag] > 0).map(
+    (flag) => `${flagName(flag)} ${formatPercent(found.flags[flag])}`,
+  );
 }

@@ -5,7 +5,7 @@
 
 import { REPUTATION_FLAGS } from "@inkling/contract";
 import type { Answer } from "@inkling/server/admin-answers";
-import { isProblem, isUnknown } from "./answers.ts";
+import { isProblem, isUnknown, suggestionOf, summariesOf } from "./answers.ts";
 
 type Cell = string | number | boolean | undefined;
 
@@ -24,6 +24,10 @@ const COLUMNS: readonly (readonly [
   ["latitude", (answer) => placeOf(answer)?.location.latitude],
   ["longitude", (answer) => placeOf(answer)?.location.longitude],
   ["accuracy_radius", (answer) => placeOf(answer)?.location.accuracy_radius],
+  ["asn", (answer) => networkOf(answer)?.asn],
+  ["organization", (answer) => networkOf(answer)?.organization],
+  ["network", (answer) => networkOf(answer)?.prefix],
+  ["network_kind", (answer) => networkOf(answer)?.kind],
   ...REPUTATION_FLAGS.map(
     (flag) =>
       [
@@ -34,10 +38,11 @@ const COLUMNS: readonly (readonly [
         },
       ] as const,
   ),
-  ["flagged_share", (answer) => summaryOf(answer)?.flagged],
+  ["flagged_share", flaggedShareOf],
   ["valid", (answer) => verdictOf(answer)?.valid],
   ["disposable", disposableOf],
   ["providers", (answer) => verdictOf(answer)?.providers.join(" ")],
+  ["did_you_mean", suggestionOf],
   ["overrides", ({ overrides }) => overrides.map(({ id }) => id).join(" ")],
   ["problem", problemOf],
 ];
@@ -56,13 +61,21 @@ function placeOf(answer: Answer) {
   return "geolocation" in answer && !isProblem(answer.geolocation) ? answer.geolocation : undefined;
 }
 
-function summaryOf(answer: Answer) {
-  return answer.kind === "network" && !isProblem(answer.summary) ? answer.summary : undefined;
+export function networkOf(answer: Answer) {
+  const network = placeOf(answer)?.network;
+  if (network !== undefined || answer.kind !== "as") return network;
+  return { asn: answer.asn, organization: answer.system?.organization, prefix: undefined, kind: undefined };
+}
+
+/** Of a network; of an AS that of the family with more. */
+function flaggedShareOf(answer: Answer): number | undefined {
+  const shares = summariesOf(answer).map(({ flagged }) => flagged);
+  return shares.length === 0 ? undefined : Math.max(...shares);
 }
 
 /** Of a network that lies in one. */
 function countryOf(answer: Answer): string | undefined {
-  const countries = summaryOf(answer)?.countries ?? [];
+  const countries = summariesOf(answer).flatMap((summary) => summary.countries);
   return countries.length === 1 ? countries[0]?.iso_code : undefined;
 }
 
@@ -76,6 +89,7 @@ function disposableOf(answer: Answer, missing: readonly string[]) {
 }
 
 function problemOf(answer: Answer): string | undefined {
+  if (answer.kind === "as") return undefined;
   const found = "email" in answer ? answer.email : "summary" in answer ? answer.summary : answer.reputation;
   return isProblem(found) ? found.code : undefined;
 }

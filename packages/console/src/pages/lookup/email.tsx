@@ -2,8 +2,9 @@
 
 import type { EmailAnswer, EmailVerdict } from "@inkling/server/admin-answers";
 import { Card, Definitions, Notice } from "../../components/basics.tsx";
-import { isProblem } from "./answers.ts";
+import { isProblem, suggestionOf } from "./answers.ts";
 import { ApiRequest, EvidenceCard, ValueProblemCard } from "./evidence.tsx";
+import { HistoryCard } from "./history.tsx";
 import { OverrideButton } from "./override-button.tsx";
 import { OverrideCard } from "./override-card.tsx";
 
@@ -15,9 +16,9 @@ function titleOf({ disposable, valid }: EmailVerdict, name: string): string {
 export function EmailResult({ answer, reload }: { answer: EmailAnswer; reload: () => void }) {
   const { value, kind, email, overrides } = answer;
   if (isProblem(email)) return <ValueProblemCard value={value} problem={email} />;
-  const { valid, disposable, providers, evidence = [] } = email;
+  const { valid, disposable, providers } = email;
   const domain = value.slice(value.lastIndexOf("@") + 1);
-  const suggestion = evidence.find(({ did_you_mean }) => did_you_mean)?.did_you_mean;
+  const suggestion = suggestionOf(answer);
   return (
     <div class="pair">
       <Card title={titleOf(email, kind === "email" ? "email address" : "email domain")}>
@@ -32,6 +33,7 @@ export function EmailResult({ answer, reload }: { answer: EmailAnswer; reload: (
           value={domain}
           flag="disposable"
           verdict={!disposable}
+          overrides={overrides}
           text={`Mark ${domain} as ${disposable ? "not " : ""}disposable`}
           onDone={reload}
         />
@@ -39,6 +41,7 @@ export function EmailResult({ answer, reload }: { answer: EmailAnswer; reload: (
       <ApiRequest value={kind === "email" ? value : `anybody@${value}`} answer={{ email }} />
       <OverrideCard overrides={overrides} reload={reload} />
       <EvidenceCard from={email} />
+      <HistoryCard value={value} />
     </div>
   );
 }

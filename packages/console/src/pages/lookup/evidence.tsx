@@ -1,6 +1,12 @@
 // evidence.tsx: details of every verdict: the evidence, the same lookup by the public API, or a problem.
 
-import type { EmailVerdict, Evidence, Reputation, ValueProblem } from "@inkling/server/admin-answers";
+import type {
+  EmailVerdict,
+  Evidence,
+  Geolocation,
+  Reputation,
+  ValueProblem,
+} from "@inkling/server/admin-answers";
 import type { ComponentChildren } from "preact";
 import { Card, Code, CopyButton, RelativeTime } from "../../components/basics.tsx";
 import { Table, TwoLines } from "../../components/table.tsx";
@@ -15,8 +21,9 @@ export const ValueProblemCard = ({ value, problem }: { value: string; problem: V
 
 const EFFECTS: Readonly<Record<string, string>> = { fills: "fills in", label: "label only" };
 
-function effectOf({ effect, flags = [], members = [], did_you_mean, why }: Evidence) {
-  const text = [EFFECTS[effect] ?? effect, [...flags.map(flagName), ...members].join(", ")];
+function effectOf({ effect, flags = [], members = [], weight, did_you_mean, why }: Evidence) {
+  const what = [...flags.map(flagName), ...members].join(", ");
+  const text = [EFFECTS[effect] ?? effect, what, weight !== undefined && `(weight ${weight})`];
   return (
     <TwoLines below={did_you_mean ? `did they mean ${did_you_mean}?` : why?.replaceAll("_", " ")}>
       {text.filter(Boolean).join(" ")}
@@ -37,7 +44,7 @@ function timeOf({ published_at, fetched_at }: Evidence) {
 
 interface EvidenceCardProps {
   readonly title?: string;
-  readonly from: Reputation | EmailVerdict;
+  readonly from: Reputation | EmailVerdict | Geolocation;
 }
 
 /** Which feeds list a value, and what that did to the answer. */

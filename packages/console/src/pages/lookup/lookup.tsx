@@ -1,8 +1,8 @@
-// lookup.tsx: one field for text of any kind, in which addresses, networks, email addresses and domains are found.
+// lookup.tsx: one field for text of any kind, in which addresses, networks, email addresses and domains are found; or one AS number.
 
-import type { Answer, Lookup } from "@inkling/server/admin-answers";
+import type { Answer } from "@inkling/server/admin-answers";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, api } from "../../api.ts";
+import { ApiError } from "../../api.ts";
 import { Card } from "../../components/basics.tsx";
 import { Field } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
@@ -13,7 +13,9 @@ import { lacksData, readsData } from "./answers.ts";
 import { EmailResult } from "./email.tsx";
 import { describeFound, type Found, findTyped, findValues, MAX_TEXT, MAX_VALUES } from "./find-values.ts";
 import { NetworkResult } from "./network.tsx";
+import { lookUp } from "./requests.ts";
 import { ResultList } from "./results.tsx";
+import { SystemResult } from "./system.tsx";
 
 const NOTE = `Or paste any text, such as a log or an email: up to ${MAX_VALUES.toLocaleString("en-US")} values in it are looked up. Lookups here are not logged, not counted, and stay on this server.`;
 
@@ -58,7 +60,7 @@ export function LookupPage({ rest }: PageProps) {
   return (
     <>
       <form class="ask" onSubmit={submit}>
-        <Field label="IP addresses, networks, email addresses or domains" note={NOTE}>
+        <Field label="IP addresses, networks, AS numbers, email addresses or domains" note={NOTE}>
           <textarea
             ref={field}
             rows={Math.min(8, text.split("\n", 8).length)}
@@ -116,6 +118,7 @@ const EXAMPLES = [
   "someone@mailinator.com",
   "mailinator.com",
   "185.220.0.0/16",
+  "AS60729",
   "jane@gmial.com 8.8.8.8",
 ];
 
@@ -130,29 +133,6 @@ const Examples = () => (
     </ul>
   </Card>
 );
-
-/** Values of one request, and bytes of its body, that the admin API takes. */
-const MAX_AT_ONCE = 100;
-const MAX_BYTES = 12_000;
-
-async function lookUp(values: readonly string[], signal: AbortSignal): Promise<Lookup> {
-  const all: Answer[] = [];
-  for (;;) {
-    const body = { values: nextOf(values, all.length) };
-    const { answers, ...rest } = await api<Lookup>("lookup", { method: "POST", body, signal });
-    all.push(...answers);
-    if (all.length >= values.length || answers.length === 0) return { ...rest, answers: all };
-  }
-}
-
-/** The values from one on that fit into a request. */
-function nextOf(values: readonly string[], from: number): readonly string[] {
-  let [to, bytes] = [from, 0];
-  while (to < values.length && to - from < MAX_AT_ONCE && bytes < MAX_BYTES) {
-    bytes += 3 * (values[to++]?.length ?? 0);
-  }
-  return values.slice(from, to);
-}
 
 function Results({ values }: Found) {
   const lookup = useLoad((signal) => lookUp(values, signal), [values]);
@@ -175,7 +155,7 @@ function Results({ values }: Found) {
             {answer ? (
               <Result answer={answer} missing={missing} reload={reload} />
             ) : (
-              <ResultList answers={answers} missing={missing} />
+              <ResultList answers={answers} missing={missing} reload={reload} />
             )}
             {behind.length > 0 && <p class="faint">Age of this data: {formatAges(behind)}.</p>}
           </>
@@ -194,5 +174,6 @@ interface ResultProps {
 function Result({ answer, ...props }: ResultProps) {
   if ("email" in answer) return <EmailResult answer={answer} {...props} />;
   if (answer.kind === "network") return <NetworkResult answer={answer} {...props} />;
+  if (answer.kind === "as") return <SystemResult answer={answer} {...props} />;
   return <AddressResult answer={answer} {...props} />;
 }

@@ -1,8 +1,9 @@
 // override-button.tsx: an override with one click, and a reason.
 
+import type { Override } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
 import { api } from "../../api.ts";
-import { Button } from "../../components/basics.tsx";
+import { Badge, Button } from "../../components/basics.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { ExpiryField, expiryOf, Form, TextField, textOf } from "../../components/form.tsx";
 import { flagName } from "../../format.ts";
@@ -14,11 +15,16 @@ interface OverrideButtonProps {
   readonly verdict: boolean;
   /** "Set" or "Clear" by default. */
   readonly text?: string;
+  /** Those that apply to the value. */
+  readonly overrides: readonly Override[];
   readonly onDone: () => void;
 }
 
-export function OverrideButton({ value, flag, verdict, text, onDone }: OverrideButtonProps) {
+/** Where an override decides already, a badge: a second override of the same value would replace the first. */
+export function OverrideButton({ value, flag, verdict, text, overrides, onDone }: OverrideButtonProps) {
   const [isOpen, setOpen] = useState(false);
+  if (overrides.some((one) => one.flag === flag && one.value === value.toLowerCase()))
+    return <Badge kind="faint">your override</Badge>;
   const close = () => setOpen(false);
   const submit = async (values: FormData) => {
     const body = { value, flag, verdict, note: textOf(values, "note"), ...expiryOf(values) };

@@ -1,17 +1,16 @@
 // results.tsx: several answers as a table that is filtered, sorted and saved.
 
-import { REPUTATION_FLAGS } from "@inkling/contract";
-import type { Answer, EmailVerdict, Flag, Reputation } from "@inkling/server/admin-answers";
+import type { Answer } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
 import { Badge, Button, Card } from "../../components/basics.tsx";
 import { Field, Select, TextField } from "../../components/form.tsx";
 import { Table, TwoLines } from "../../components/table.tsx";
 import { download } from "../../download.ts";
-import { countryName, flagName, formatCount, formatPercent } from "../../format.ts";
-import { isProblem, isUnknown } from "./answers.ts";
-import { csvOf } from "./csv.ts";
-
-type Missing = readonly string[];
+import { formatCount } from "../../format.ts";
+import { locationOf, suggestionOf, type Verdict, verdictOf } from "./answers.ts";
+import { csvOf, networkOf } from "./csv.ts";
+import { LookupLink } from "./links.tsx";
+import { OverrideMany } from "./override-many.tsx";
 
 /** One answer with what it is filtered and sorted by. */
 interface Row {
@@ -19,13 +18,6 @@ interface Row {
   readonly location: string;
   readonly verdict: Verdict;
 }
-interface Verdict {
-  readonly kind: "flagged" | "clean" | "problem";
-  readonly texts: readonly string[];
-  /** No flag is set, and of some it is not known. */
-  readonly isPartial?: boolean;
-}
-
 const SHOWN = [
   ["", "all"],
   ["flagged", "flagged, disposable or not valid"],
@@ -34,7 +26,13 @@ const SHOWN = [
   ["override", "with your overrides"],
 ] as const;
 
-export function ResultList({ answers, missing }: { answers: readonly Answer[]; missing: Missing }) {
+interface ResultListProps {
+  readonly answers: readonly Answer[];
+  readonly missing: readonly string[];
+  readonly reload: () => void;
+}
+
+export function ResultList({ answers, missing, reload }: ResultListProps) {
   const [filter, setFilter] = useState("");
   const [shown, setShown] = useState("");
   const rows = answers.map((answer) => ({
@@ -45,7 +43,9 @@ export function ResultList({ answers, missing }: { answers: readonly Answer[]; m
   const text = filter.trim().toLowerCase();
   const found = rows.filter(
     ({ answer, location, verdict }) =>
-      [answer.value, location, ...verdict.texts].some((part) => part.toLowerCase().includes(text)) &&
+      [answer.value, location, networkOf(answer)?.organization ?? "", ...verdict.texts].some((part) =>
+        part.toLowerCase().includes(text),
+      ) &&
       (shown === "" || shown === verdict.kind || (shown === "override" && answer.overrides.length > 0)),
   );
   const save = () =>
@@ -64,7 +64,7 @@ export function ResultList({ answers, missing }: { answers: readonly Answer[]; m
         <TextField
           label="Filter"
           type="search"
-          placeholder="value, location, verdict"
+          placeholder="value, location, organization, verdict"
           value={filter}
           onInput={follow}
         />
@@ -72,6 +72,7 @@ export function ResultList({ answers, missing }: { answers: readonly Answer[]; m
           <Select options={SHOWN} value={shown} onChoose={setShown} />
         </Field>
         <Button text="Save as CSV" onClick={save} />
+        <OverrideMany answers={found.map(({ answer }) => answer)} onDone={reload} />
       </div>
       <p class="faint" role="status">
         {found.length === rows.length
@@ -85,6 +86,7 @@ export function ResultList({ answers, missing }: { answers: readonly Answer[]; m
         columns={[
           ["Value", valueCell, undefined, ({ answer }) => answer.value],
           ["Location", ({ location }) => location, undefined, ({ location }) => location],
+          ["Network", networkCell, undefined, ({ answer }) => networkOf(answer)?.asn ?? 0],
           [
             "Verdict",
             verdictCell,
@@ -106,52 +108,27 @@ const valueCell = ({ answer: { value, overrides } }: Row) => (
   </TwoLines>
 );
 
-/** Empty where the verdict already names the problem. */
-function locationOf(answer: Answer): string {
-  if ("email" in answer) return "";
-  if (answer.kind === "network") {
-    if (isProblem(answer.summary)) return "";
-    const names = answer.summary.countries.slice(0, 3).map(({ iso_code }) => countryName(iso_code));
-    return names.join(", ") || "unknown";
-  }
-  const { geolocation, reputation } = answer;
-  if (isProblem(reputation)) return "";
-  if (isProblem(geolocation)) return geolocation.title;
-  const { city, subdivisions, country } = geolocation;
-  return [city.name, subdivisions[0]?.name, country.name].filter(Boolean).join(", ") || "unknown";
-}
-
-function verdictOf(answer: Answer, missing: Missing): Verdict {
-  const found = "email" in answer ? answer.email : "summary" in answer ? answer.summary : answer.reputation;
-  if (isProblem(found)) return { kind: "problem", texts: [found.title] };
-  const bad = faultsOf(found);
-  if (bad.length > 0) return { kind: "flagged", texts: bad };
-  if ("valid" in found) return { kind: "clean", texts: ["valid"] };
-  const isPartial =
-    "flagged" in found
-      ? REPUTATION_FLAGS.some((flag) => missing.includes(flag))
-      : REPUTATION_FLAGS.some((flag) => isUnknown(found, flag, missing));
-  return { kind: "clean", texts: [isPartial ? "no known flags" : "no flags"], isPartial };
-}
-
-type Summary = { readonly flagged: number; readonly flags: Readonly<Record<Flag, number>> };
-
-function faultsOf(found: Reputation | EmailVerdict | Summary): string[] {
-  if ("valid" in found) {
-    return [...(found.valid ? [] : ["not valid"]), ...(found.disposable ? ["disposable"] : [])];
-  }
-  if (!("flagged" in found)) return REPUTATION_FLAGS.filter((flag) => found[flag]).map(flagName);
-  return REPUTATION_FLAGS.filter((flag) => found.flags[flag] > 0).map(
-    (flag) => `${flagName(flag)} ${formatPercent(found.flags[flag])}`,
+function networkCell({ answer }: Row) {
+  const { asn, organization, kind = "unknown" } = networkOf(answer) ?? {};
+  if (asn === undefined && organization === undefined) return "";
+  return (
+    <TwoLines below={kind !== "unknown" && kind}>
+      {asn && <LookupLink value={`AS${asn}`} />} {organization}
+    </TwoLines>
   );
 }
 
-function verdictCell({ verdict: { kind, texts, isPartial } }: Row) {
+function verdictCell({ answer, verdict: { kind, texts, isPartial } }: Row) {
   if (kind === "problem") return <span class="faint">{texts}</span>;
   const color = kind === "flagged" ? "bad" : isPartial ? "faint" : "good";
-  return texts.map((text) => (
-    <Badge key={text} kind={color}>
-      {text}
-    </Badge>
-  ));
+  const suggestion = suggestionOf(answer);
+  return (
+    <TwoLines below={suggestion && `did they mean ${suggestion}?`}>
+      {texts.map((text) => (
+        <Badge key={text} kind={color}>
+          {text}
+        </Badge>
+      ))}
+    </TwoLines>
+  );
 }

@@ -7,10 +7,14 @@ import { ExpiryField, expiryOf, Field, Form, Select, TextField, textOf } from ".
 import { flagName } from "../../format.ts";
 import { notify } from "../../hooks.ts";
 
-const VERDICTS = [...REPUTATION_FLAGS, "disposable"].flatMap((flag) => [
-  [`${flag}=false`, `${flagName(flag)}: no`] as const,
-  [`${flag}=true`, `${flagName(flag)}: yes`] as const,
-]);
+const verdictsOf = (flag: string) =>
+  [
+    [`${flag}=false`, `${flagName(flag)}: no`],
+    [`${flag}=true`, `${flagName(flag)}: yes`],
+  ] as const;
+
+/** A flag with its verdict, "is_proxy=false", and its text. */
+export const VERDICTS = [...REPUTATION_FLAGS, "disposable"].flatMap(verdictsOf);
 
 function bodyOf(values: FormData) {
   const [flag, verdict] = textOf(values, "verdict").split("=");

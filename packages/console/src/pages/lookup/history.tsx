@@ -1,0 +1,62 @@
+// history.tsx: what every kept release answers about a value, so that one sees when an answer changed.
+
+import type { Answer, History } from "@inkling/server/admin-answers";
+import { useState } from "preact/hooks";
+import { api } from "../../api.ts";
+import { Badge, Button, Card, RelativeTime } from "../../components/basics.tsx";
+import { Table, TwoLines } from "../../components/table.tsx";
+import { useAction } from "../../hooks.ts";
+import { locationOf, verdictOf } from "./answers.ts";
+
+type Row = History["history"][number];
+
+/** What a release says of a value, as one text. */
+const textOf = (answer: Answer) =>
+  [locationOf(answer), verdictOf(answer, []).texts.join(", ")].filter(Boolean).join(": ");
+
+/** The answers are read when they are asked for: an old release may have to be verified first. */
+export function HistoryCard({ value }: { value: string }) {
+  const [rows, setRows] = useState<readonly Row[]>();
+  const [start, isBusy] = useAction();
+  const load = async () => {
+    const body = { value };
+    setRows((await api<History>("lookup/history", { method: "POST", body })).history);
+  };
+  return (
+    <Card isWide title="History">
+      {rows === undefined ? (
+        <p class="actions">
+          <Button text="Look it up in every kept release" isBusy={isBusy} onClick={() => start(load)} />
+        </p>
+      ) : (
+        <Table
+          caption="History"
+          rows={rows}
+          rowKey={({ release }) => release}
+          columns={[
+            ["Release", releaseCell],
+            ["Answer without overrides", (row) => answerCell(row, rows)],
+          ]}
+          empty="No release is kept."
+        />
+      )}
+    </Card>
+  );
+}
+
+const releaseCell = ({ release, created_at, current }: Row) => (
+  <TwoLines below={<RelativeTime iso={created_at} />}>
+    <code>{release}</code> {current && <Badge kind="good">current</Badge>}
+  </TwoLines>
+);
+
+function answerCell({ answer, problem, release }: Row, rows: readonly Row[]) {
+  if (answer === null) return <span class="problem">{problem}</span>;
+  const before = rows[rows.findIndex((row) => row.release === release) + 1]?.answer;
+  const text = textOf(answer);
+  return (
+    <>
+      {text} {before && textOf(before) !== text && <Badge kind="warn">changed</Badge>}
+    </>
+  );
+}

@@ -1,0 +1,166 @@
+// network-parts.tsx: the cards that an answer about a network and one about an AS share.
+
+import { FLAG_ROWS, REPUTATION_FLAGS } from "@inkling/contract";
+import type { NetworkSummary } from "@inkling/server/admin-answers";
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { Badge, Button, Card, Definitions, Notice } from "../../components/basics.tsx";
+import { Meter } from "../../components/chart.tsx";
+import { Table, TableCard } from "../../components/table.tsx";
+import { countryName, flagName, formatCount, formatLabel, formatPercent } from "../../format.ts";
+import { useAction } from "../../hooks.ts";
+import { LookupLink } from "./links.tsx";
+
+export const meterOf = (share: number) => <Meter part={share} text={formatPercent(share)} color="series-0" />;
+
+interface SharesProps {
+  /** "185.220.101.0/24", "AS60729 over IPv4". */
+  readonly name: string;
+  readonly summary: NetworkSummary;
+  /** What no feed has data for. */
+  readonly missing: readonly string[];
+  /** Beside each flag. */
+  readonly action?: (flag: (typeof REPUTATION_FLAGS)[number]) => ComponentChildren;
+}
+
+/** How much of the addresses each flag is set for. */
+export function FlagShares({ name, summary, missing, action }: SharesProps) {
+  const { examined, flagged, flags, prefix_count: count } = summary;
+  const title =
+    flagged > 0 ? `${formatPercent(flagged)} of ${name} is flagged` : `Nothing in ${name} is flagged`;
+  return (
+    <Card title={title}>
+      {examined < 1 && (
+        <Notice kind="warn">
+          {`It has too many parts: this is its first ${formatPercent(examined)}, ${formatCount(count)} parts.`}
+        </Notice>
+      )}
+      <ul class="flags">
+        {REPUTATION_FLAGS.map((flag) => (
+          <li key={flag}>
+            {missing.includes(flag) && flags[flag] === 0 ? (
+              <Badge kind="faint">unknown</Badge>
+            ) : (
+              <Badge kind={flags[flag] > 0 ? "bad" : "good"}>{formatPercent(flags[flag])}</Badge>
+            )}
+            <span>
+              <strong>{flagName(flag)}</strong>
+              <small>{FLAG_ROWS[flag].meaning}</small>
+            </span>
+            {action?.(flag)}
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+export const CountryRows = ({ summary: { countries, reserved } }: { summary: NetworkSummary }) => (
+  <>
+    <Definitions
+      rows={[
+        ...countries.map(({ iso_code, share }) => [countryName(iso_code), meterOf(share)] as const),
+        ["Reserved", reserved > 0 && meterOf(reserved)],
+      ]}
+    />
+    {countries.length === 0 && <p class="faint">No feed has a location here.</p>}
+  </>
+);
+
+/** Who has the addresses, each with its AS. */
+export const OwnersCard = ({ owners = [] }: Pick<NetworkSummary, "owners">) =>
+  owners.length > 0 && (
+    <TableCard
+      caption="Owners"
+      rows={owners}
+      rowKey={(_, i) => i}
+      columns={[
+        ["AS", ({ asn }) => asn !== undefined && <LookupLink value={`AS${asn}`} />],
+        ["Organization", ({ organization = "unknown" }) => organization],
+        ["Kind", ({ kind }) => kind],
+        ["Share", ({ share }) => meterOf(share)],
+      ]}
+      empty=""
+    />
+  );
+
+/** What each feed claims, and what that does to the answers. */
+export const SourcesCard = ({ sources }: Pick<NetworkSummary, "sources">) =>
+  sources !== undefined && (
+    <TableCard
+      caption="Evidence"
+      rows={sources}
+      rowKey={(_, i) => i}
+      columns={[
+        ["Feed", ({ feed, id }) => <strong>{id === undefined ? feed : `${feed} ${id}`}</strong>],
+        ["Label", ({ label }) => formatLabel(label)],
+        [
+          "Effect",
+          ({ effect, flags }) =>
+            effect === "label" ? "label only" : `${effect} ${flags.map(flagName).join(", ")}`,
+        ],
+        ["Share", ({ share }) => meterOf(share), undefined, ({ share }) => share],
+      ]}
+      empty="No feed lists any of it."
+    />
+  );
+
+type Part = NetworkSummary["prefixes"][number];
+
+/** The most parts that one request lists. */
+const MAX_PARTS = 10_000;
+
+interface PartsCardProps {
+  readonly title: string;
+  readonly summary: NetworkSummary;
+  /** Reads up to so many parts. */
+  readonly read: (count: number) => Promise<NetworkSummary | undefined>;
+}
+
+export function PartsCard({ title, summary, read }: PartsCardProps) {
+  const [parts, setParts] = useState(summary.prefixes);
+  const [start, isBusy] = useAction();
+  const count = summary.prefix_count;
+  const most = Math.min(count, MAX_PARTS);
+  const showAll = async () => {
+    const all = await read(most);
+    if (all !== undefined) setParts(all.prefixes);
+  };
+  return (
+    <Card isWide title={title}>
+      {count > parts.length && (
+        <p class="faint">{`${formatCount(parts.length)} of ${formatCount(count)}, flagged ones first.`}</p>
+      )}
+      <Table
+        caption={title}
+        rows={parts}
+        rowKey={(row) => row.network}
+        columns={[
+          ["Network", ({ network }) => <LookupLink value={network} />, undefined, (row) => row.network],
+          ["Flags", flagsOf, undefined, (row) => -row.flags.length],
+          ["Location", locationOf, undefined, locationOf],
+        ]}
+        empty="None."
+      />
+      {most > parts.length && (
+        <p class="actions">
+          <Button
+            text={most === count ? `Show all ${formatCount(count)}` : `Show the first ${formatCount(most)}`}
+            isBusy={isBusy}
+            onClick={() => start(showAll)}
+          />
+        </p>
+      )}
+    </Card>
+  );
+}
+
+const flagsOf = ({ flags }: Part) =>
+  flags.map((flag) => (
+    <Badge key={flag} kind="bad">
+      {flagName(flag)}
+    </Badge>
+  ));
+
+const locationOf = ({ city, country }: Part) =>
+  [city, country && countryName(country)].filter(Boolean).join(", ") || "unknown";

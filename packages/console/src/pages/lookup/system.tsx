@@ -1,0 +1,103 @@
+// system.tsx: what is known of an autonomous system: its networks of each family, how much of them is flagged and by which
+// feeds, and where they are.
+
+import type { NetworkSummary, SystemAnswer } from "@inkling/server/admin-answers";
+import { Card } from "../../components/basics.tsx";
+import { formatCount } from "../../format.ts";
+import { Copies } from "./evidence.tsx";
+import { HistoryCard } from "./history.tsx";
+import { LookupLink } from "./links.tsx";
+import { CountryRows, FlagShares, OwnersCard, PartsCard, SourcesCard } from "./network-parts.tsx";
+import { OverrideCard } from "./override-card.tsx";
+import { lookUpOne } from "./requests.ts";
+
+const FAMILIES = [
+  ["ipv4", "IPv4"],
+  ["ipv6", "IPv6"],
+] as const;
+type Family = (typeof FAMILIES)[number][0];
+
+interface SystemResultProps {
+  readonly answer: SystemAnswer;
+  readonly missing: readonly string[];
+  readonly reload: () => void;
+}
+
+async function readParts(asn: number, family: Family, count: number): Promise<NetworkSummary | undefined> {
+  const answer = await lookUpOne(`AS${asn}`, count);
+  return answer?.kind === "as" ? answer.system?.[family] : undefined;
+}
+
+export function SystemResult({ answer, missing, reload }: SystemResultProps) {
+  const { asn, system, overrides } = answer;
+  const name = `AS${asn}`;
+  if (system === null)
+    return (
+      <Card title={name}>
+        <p class="problem">No network of {name} is in the release.</p>
+        <p>The AS announces nothing, or the release has no data about it.</p>
+      </Card>
+    );
+  return (
+    <>
+      <h2>{[name, system.organization].filter(Boolean).join(" ")}</h2>
+      {FAMILIES.map(([family, title]) => {
+        const summary = system[family];
+        if (summary === undefined) return null;
+        return (
+          <div key={family} class="pair">
+            <FlagShares name={`${name} over ${title}`} summary={summary} missing={missing} />
+            <Card title={`${formatCount(summary.network_count)} networks over ${title}`}>
+              <Networks networks={summary.networks} count={summary.network_count} />
+              <h3>Countries</h3>
+              <CountryRows summary={summary} />
+            </Card>
+            <OwnersCard owners={summary.owners} />
+            <SourcesCard sources={summary.sources} />
+            <PartsCard
+              title={`Parts over ${title} with one answer each`}
+              summary={summary}
+              read={(count) => readParts(asn, family, count)}
+            />
+          </div>
+        );
+      })}
+      <OverrideCard overrides={overrides} reload={reload} />
+      <HistoryCard value={name} />
+      <Card title="JSON">
+        <Copies json={JSON.stringify(answer, null, 2)} />
+      </Card>
+    </>
+  );
+}
+
+/** Of more networks the first are open. */
+const OPEN_NETWORKS = 8;
+
+function Networks({ networks, count }: { networks: readonly string[]; count: number }) {
+  const links = (some: readonly string[]) => (
+    <ul class="links">
+      {some.map((network) => (
+        <li key={network}>
+          <LookupLink value={network} />
+        </li>
+      ))}
+    </ul>
+  );
+  const rest = networks.slice(OPEN_NETWORKS);
+  return (
+    <>
+      {links(networks.slice(0, OPEN_NETWORKS))}
+      {rest.length > 0 && (
+        <details>
+          <summary>
+            {networks.length < count
+              ? `The first ${formatCount(networks.length)}`
+              : `All ${formatCount(count)}`}
+          </summary>
+          {links(rest)}
+        </details>
+      )}
+    </>
+  );
+}
