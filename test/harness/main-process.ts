@@ -1,16 +1,14 @@
 // main-process.ts: `inkling serve` as a service manager starts it: the real entry point, in a process of its own.
 
 import { readdirSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { BUN_FLAGS } from "../../packages/cli/bin/launch.mjs";
+import { MAIN } from "./bundled-program.ts";
 import { fetch } from "./checked-fetch.ts";
 import { freePort } from "./ports.ts";
-import { SMALL_NETWORK, smallRelease, temporaryFolder } from "./release.ts";
+import { smallRelease, temporaryFolder } from "./release.ts";
 import { freshToken } from "./tokens.ts";
 import { until } from "./until.ts";
-
-export const MAIN = resolve(import.meta.dir, "../../packages/cli/src/main.ts");
-export const GEOLOCATE = `/v1/ip-intel/geolocate/${SMALL_NETWORK.replace("0/24", "142")}`;
 
 interface MainOptions {
   /** Of one that was started before. */
@@ -123,6 +121,10 @@ export function signal(pid: number, name: NodeJS.Signals): boolean {
   }
 }
 
+/** Whether a process is a worker, of a clone or of a bundle. */
+export const isWorker = (pid: number) =>
+  /\/worker(-main\.ts|\.js)\0/.test(readFileSync(`/proc/${pid}/cmdline`, "utf8"));
+
 /** Workers of a primary. */
 export function childrenOf(pid: number): number[] {
   const children: number[] = [];
@@ -131,8 +133,7 @@ export function childrenOf(pid: number): number[] {
     try {
       const stat = readFileSync(`/proc/${name}/stat`, "utf8");
       const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
-      const isWorker = readFileSync(`/proc/${name}/cmdline`, "utf8").includes("worker-main");
-      if (parent === pid && isWorker) children.push(Number(name));
+      if (parent === pid && isWorker(Number(name))) children.push(Number(name));
     } catch {
       // it has ended meanwhile
     }

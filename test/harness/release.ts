@@ -27,6 +27,8 @@ const ROOT = resolve(import.meta.dir, "../..");
 
 /** The one network of a small release. */
 export const SMALL_NETWORK = "81.2.69.0/24";
+/** A path of the API that every small release answers. */
+export const GEOLOCATE = `/v1/ip-intel/geolocate/${SMALL_NETWORK.replace("0/24", "142")}`;
 /** Systems of a small release with networks: a part of {@link SMALL_NETWORK}, its neighbour, and one of IPv6. */
 const SYSTEMS = [
   '81.2.69.0,81.2.69.127,20712,"Andrews & Arnold, Ltd"',

@@ -28,9 +28,9 @@ import { keepFollowing } from "../../packages/cli/src/runtime/follow-channel.ts"
 import { type RunningServer, startServer } from "../../packages/server/src/server.ts";
 import { fetch } from "../harness/checked-fetch.ts";
 import { startDnsServer } from "../harness/dns-server.ts";
-import { childrenOf, GEOLOCATE, MainProcess } from "../harness/main-process.ts";
+import { childrenOf, MainProcess } from "../harness/main-process.ts";
 import { Postgres } from "../harness/postgres.ts";
-import { SMALL_NETWORK, smallRelease, temporaryFolder } from "../harness/release.ts";
+import { GEOLOCATE, SMALL_NETWORK, smallRelease, temporaryFolder } from "../harness/release.ts";
 import { testServerOptions } from "../harness/server-options.ts";
 import { FULL } from "../harness/share.ts";
 import { freshToken } from "../harness/tokens.ts";

@@ -8,10 +8,11 @@ import { SQL } from "bun";
 import { BUN_FLAGS } from "../../../packages/cli/bin/launch.mjs";
 import { parseNewKey } from "../../../packages/server/src/keys/key-input.ts";
 import { openStore } from "../../../packages/server/src/store/store.ts";
+import { MAIN } from "../../harness/bundled-program.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
-import { GEOLOCATE, MAIN, MainProcess } from "../../harness/main-process.ts";
+import { MainProcess } from "../../harness/main-process.ts";
 import { Postgres } from "../../harness/postgres.ts";
-import { SMALL_NETWORK, smallFlag, smallRelease, temporaryFolder } from "../../harness/release.ts";
+import { GEOLOCATE, SMALL_NETWORK, smallFlag, smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { until } from "../../harness/until.ts";
 
 const cleanUps: (() => unknown)[] = [];

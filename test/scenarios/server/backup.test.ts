@@ -13,9 +13,8 @@ import { startServer } from "../../../packages/server/src/server.ts";
 import type { DumpedRow } from "../../../packages/server/src/store/dump.ts";
 import { openStore, type Store } from "../../../packages/server/src/store/store.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
-import { GEOLOCATE } from "../../harness/main-process.ts";
 import { Postgres } from "../../harness/postgres.ts";
-import { smallRelease, temporaryFolder } from "../../harness/release.ts";
+import { GEOLOCATE, smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { testServerOptions } from "../../harness/server-options.ts";
 import { until } from "../../harness/until.ts";
 

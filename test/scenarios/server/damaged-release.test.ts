@@ -16,9 +16,10 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { verifyRelease } from "@inkling/release-store";
 import { BUN_FLAGS } from "../../../packages/cli/bin/launch.mjs";
+import { MAIN } from "../../harness/bundled-program.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
 import { freePort } from "../../harness/ports.ts";
 import { SMALL_NETWORK, smallRelease, temporaryFolder } from "../../harness/release.ts";
@@ -27,7 +28,6 @@ import { freshToken } from "../../harness/tokens.ts";
 import { until } from "../../harness/until.ts";
 import type { Seen } from "./bad-sector.ts";
 
-const MAIN = resolve(import.meta.dir, "../../../packages/cli/src/main.ts");
 const TOKEN = freshToken();
 const GEOLOCATE = `/v1/ip-intel/geolocate/${SMALL_NETWORK.replace("0/24", "142")}`;
 /** Enough new connections to reach every worker: for each, of several. */

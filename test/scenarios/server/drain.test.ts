@@ -3,7 +3,8 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { fetch } from "../../harness/checked-fetch.ts";
-import { childrenOf, GEOLOCATE, MainProcess, signal } from "../../harness/main-process.ts";
+import { childrenOf, MainProcess, signal } from "../../harness/main-process.ts";
+import { GEOLOCATE } from "../../harness/release.ts";
 import { until } from "../../harness/until.ts";
 
 const linux = process.platform === "linux" ? describe : describe.skip;

@@ -3,13 +3,13 @@
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
-import { resolve } from "node:path";
 import { BUN_FLAGS } from "../../../packages/cli/bin/launch.mjs";
+import { MAIN } from "../../harness/bundled-program.ts";
+import { isWorker } from "../../harness/main-process.ts";
 import { freePort } from "../../harness/ports.ts";
 import { smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { until } from "../../harness/until.ts";
 
-const MAIN = resolve(import.meta.dir, "../../../packages/cli/src/main.ts");
 const isLinux = process.platform === "linux";
 const busy = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
 afterAll(() => busy.stop(true));
@@ -20,8 +20,7 @@ function workersOf(mark: string): number[] {
     .filter((name) => /^\d+$/.test(name))
     .filter((pid) => {
       try {
-        const read = (file: string) => readFileSync(`/proc/${pid}/${file}`, "utf8");
-        return read("cmdline").includes("worker-main") && read("environ").includes(mark);
+        return isWorker(Number(pid)) && readFileSync(`/proc/${pid}/environ`, "utf8").includes(mark);
       } catch {
         return false; // it has ended meanwhile
       }

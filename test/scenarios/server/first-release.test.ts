@@ -4,8 +4,8 @@
 import { afterEach, expect, test } from "bun:test";
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { GEOLOCATE, MainProcess } from "../../harness/main-process.ts";
-import { smallRelease, temporaryFolder } from "../../harness/release.ts";
+import { MainProcess } from "../../harness/main-process.ts";
+import { GEOLOCATE, smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { until } from "../../harness/until.ts";
 
 let server: MainProcess | undefined;

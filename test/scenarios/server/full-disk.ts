@@ -7,18 +7,15 @@
 import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { currentName, pin, pinnedName, releaseNames } from "@inkling/release-store";
-import { BUN_FLAGS } from "../../../packages/cli/bin/launch.mjs";
 import { loadStable, MAP_FROM } from "../../../packages/compiler/src/fetch/copy.ts";
 import { parseNewKey } from "../../../packages/server/src/keys/key-input.ts";
 import { type ServerOptions, startServer } from "../../../packages/server/src/server.ts";
 import { openStore } from "../../../packages/server/src/store/store.ts";
-import { GEOLOCATE, MAIN } from "../../harness/main-process.ts";
+import { DIRECT as INKLING } from "../../harness/inkling.ts";
 import { freePort } from "../../harness/ports.ts";
-import { smallRelease, temporaryFolder } from "../../harness/release.ts";
+import { GEOLOCATE, smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { testServerOptions } from "../../harness/server-options.ts";
 import { until } from "../../harness/until.ts";
-
-const INKLING = [process.execPath, ...BUN_FLAGS, MAIN];
 
 interface Run {
   readonly args: string;

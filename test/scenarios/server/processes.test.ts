@@ -23,16 +23,9 @@ import { dirname, join } from "node:path";
 import { openLibc } from "../../../packages/release-store/src/libc.ts";
 import { openStore } from "../../../packages/server/src/store/store.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
-import {
-  childrenOf,
-  databaseOf,
-  GEOLOCATE,
-  isAlive,
-  MainProcess,
-  signal,
-} from "../../harness/main-process.ts";
+import { childrenOf, databaseOf, isAlive, MainProcess, signal } from "../../harness/main-process.ts";
 import { isFree } from "../../harness/ports.ts";
-import { temporaryFolder } from "../../harness/release.ts";
+import { GEOLOCATE, temporaryFolder } from "../../harness/release.ts";
 import { FULL, share } from "../../harness/share.ts";
 import { freshToken } from "../../harness/tokens.ts";
 import { until } from "../../harness/until.ts";

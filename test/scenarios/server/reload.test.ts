@@ -7,8 +7,8 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { openStore } from "../../../packages/server/src/store/store.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
-import { childrenOf, GEOLOCATE, MainProcess } from "../../harness/main-process.ts";
-import { SMALL_NETWORK, smallRelease, temporaryFolder } from "../../harness/release.ts";
+import { childrenOf, MainProcess } from "../../harness/main-process.ts";
+import { GEOLOCATE, SMALL_NETWORK, smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { until } from "../../harness/until.ts";
 
 const ME = GEOLOCATE.replace(/[^/]+$/, "me");
