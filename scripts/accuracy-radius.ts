@@ -46,7 +46,7 @@ const OUT = new URL("../packages/compiler/data/accuracy-radius.csv", import.meta
 /** Addresses in each of the two samples: the distribution of visitors is unknown, so a radius has to hold in both. */
 const DRAWN = 4_000_000;
 const SEED = 20_260_619;
-/** With fewer distances an area has no figure of its own. */
+/** With fewer distances an area has no own figure. */
 const MIN_SAMPLE = 300;
 const CONFIDENCE = 0.67;
 /**

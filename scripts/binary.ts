@@ -1,10 +1,10 @@
 // binary.ts: `npm run build:binary`: one executable of the command line and all that it starts, with `seeds/` beside it.
 //
 // in   the target (TARGETS); this machine's by default. --out FOLDER
-// out  in binaries/<target>/, which is made anew: inkling, seeds/, LICENSE, NOTICE, LICENSES.txt
+// out  in binaries/<target>/, which is made again: inkling, seeds/, LICENSE, NOTICE, LICENSES.txt
 // err  the npm package with Bun for the target cannot be had
 //
-// Seeds are not in the executable: they are 180 MB, are mapped by the first build alone, and are absent where data comes
+// Seeds are not in the executable: they are 180 MB, are mapped by the first build only, and are absent where data comes
 // from publishers or a channel.
 
 import {

@@ -35,7 +35,7 @@ export async function bundle(out: string = DIST): Promise<void> {
       naming: { entry: "[name].js", chunk: "chunk-[hash].js" },
       target: "bun",
       splitting: true,
-      minify: { whitespace: true, syntax: true }, // names stay, for stack traces
+      minify: { whitespace: true, syntax: true }, // names remain, for stack traces
       external: Object.keys(manifest.dependencies),
       define: { IS_BUNDLE: "true", CODE_DIGEST: JSON.stringify(codeDigest()) },
       metafile: true,

@@ -29,7 +29,7 @@ export function installIfNeeded(root, { dev }) {
   const omit = dev ? [] : ["--omit=dev"];
   const args = ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error", ...omit];
   const [command, ...rest] = npm?.endsWith("js") ? [process.execPath, npm, ...args] : ["npm", ...args];
-  // npm's own output goes to standard error, so that a command's standard output stays its own.
+  // npm's own output goes to standard error, so that a command's standard output remains its own.
   const result = spawnSync(command, rest, {
     cwd: root,
     stdio: ["ignore", 2, 2],

@@ -35,7 +35,7 @@ const RUN_MINUTES = 75;
 const FULL_RUN_MINUTES = 600;
 /** The slowest files begin first. `npm test -- --timings` measures all files again. */
 const TIMINGS = "test/timings.json";
-/** All failures together at the end: a log of continuous integration may keep its last 40 lines alone. */
+/** All failures together at the end: a log of continuous integration may keep its last 40 lines only. */
 const REPORT_LINES = 32;
 const LINE_LENGTH = 160;
 /** The same random values in every run. */
@@ -149,6 +149,7 @@ async function runChecks(results) {
   const tsc = (...args) => [binary("tsc"), "-p", ...args];
   const checks = [
     ["biome check", [binary("biome"), "check", "."]],
+    ["prose", [process.execPath, join(ROOT, "scripts/prose.mjs")]],
     ["contract builds for Node", tsc("packages/contract")],
     ["types", tsc(".")],
     ["types of the console", tsc("packages/console")],

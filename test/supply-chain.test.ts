@@ -60,6 +60,7 @@ describe("licences", () => {
     streamsearch: [undefined, MIT_IN_OLD_FIELD],
     "humanize-number": [undefined, MIT_IN_README],
     only: [undefined, MIT_IN_README],
+    format: [undefined, "MIT, in the field `licenses` of before 2014. Only the prose check needs it"],
   };
 
   /** Of "A OR B" one is enough; of "A AND B" both are needed. */

@@ -1,4 +1,4 @@
-// compiler.ts: everything of the compiler's inside that measurements use, imported in this file alone.
+// compiler.ts: everything of the compiler's inside that measurements use, imported in this file only.
 
 export type { DomainClaims, DomainSubject } from "../../packages/compiler/src/catalog/claims.ts";
 export { FEEDS } from "../../packages/compiler/src/catalog/feeds.ts";

@@ -24,7 +24,7 @@ import { MIRROR } from "./shared-folders.ts";
 import { median } from "./stats.ts";
 
 export const ROOT = resolve(import.meta.dir, "../..");
-/** What is kept from one run to the next, ignored by git. Delete it to begin anew. */
+/** What is kept from one run to the next, ignored by git. Delete it to begin again. */
 export const CACHE = resolve(
   process.env.INKLING_BENCH_CACHE ?? join(ROOT, "node_modules/.cache/inkling-bench"),
 );
@@ -166,7 +166,7 @@ export function openCurrent(dataDir: string): CurrentRelease {
 
 const SCOPES = { geo: "geolocate", reputation: "reputation", email: "email" } as const;
 
-/** Why lookups of a kind return 503 with a release; undefined when they return answers. */
+/** Why lookups of a kind return 503 with a release; undefined if they return answers. */
 export function whyRefused(
   manifest: Pick<Release, "missing" | "partial">,
   kind: keyof typeof SCOPES,

@@ -24,7 +24,7 @@ interface Grown {
 
 /**
  * @param factor 1 returns the same ranges
- * @param newShare of the added pieces, the share that get a place of their own; from {@link newPlaceShare}
+ * @param newShare of the added pieces, the share that get their own place; from {@link newPlaceShare}
  * @param firstNew values from here on are new places
  * @param next returns the next random uint32
  */

@@ -1,4 +1,4 @@
-// make-geo.ts: writes a geo segment of more ranges than today's; a process of its own, whose memory can be measured.
+// make-geo.ts: writes a geo segment of more ranges than today's; its own process, whose memory can be measured.
 //
 // run  bun make-geo.ts FILE FACTOR
 // out  JSON of MadeGeo. What is timed is the compiler's work from ranges to the file, not the making up of ranges.

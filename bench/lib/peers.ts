@@ -23,7 +23,7 @@ export function hasCommand(run: Run | undefined, command: string, who: string): 
   return isThere;
 }
 
-/** Compiles a C program of peers/ once for each version of it. @returns its path; undefined when that fails */
+/** Compiles a C program of peers/ once for each version of it. @returns its path; undefined if that fails */
 export function compiled(name: string, libraries: readonly string[] = [], run?: Run): string | undefined {
   const source = join(PEERS, `${name}.c`);
   const digest = createHash("sha256").update(readFileSync(source)).digest("hex").slice(0, 12);

@@ -118,7 +118,7 @@ export interface Memory {
   readonly anonymous: number;
 }
 
-/** Memory of a process alone; zeros when it has ended. */
+/** Memory of a process only; zeros when it has ended. */
 export function memoryOf(pid: number): Memory {
   const text = read(`/proc/${pid}/smaps_rollup`) ?? "";
   const megabytes = (name: string) =>

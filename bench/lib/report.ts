@@ -82,7 +82,7 @@ function partSection(title: string, { lines, failed }: PartResult, plots: readon
     .join("\n");
 }
 
-/** A line for each contestant, a column for each measure, and its ratio to ours where there is something to compare. */
+/** A line for each contestant, a column for each measure, and its ratio to Inkling's where there is something to compare. */
 function table(rows: readonly Row[]): string {
   const contestants = [...new Set(rows.map(({ who }) => who))];
   const reference = REFERENCES.find((who) => contestants.includes(who));

@@ -24,7 +24,7 @@ export function figure(value: number): string {
   return value.toFixed(size >= 10 ? 1 : size >= 1 ? 2 : 3);
 }
 
-/** "12.3 (11.9 to 14.0)": median, least and greatest; of one round, the figure alone; "" of none. */
+/** "12.3 (11.9 to 14.0)": median, least and greatest; of one round, the figure only; "" of none. */
 export function spread(values: readonly number[]): string {
   if (values.length === 0) return "";
   const middle = figure(median(values));

@@ -1,4 +1,4 @@
-// assess.ts: one assessment over HTTP beside the three lookups that it replaces, with a ruleset of 20 rules in force.
+// assess.ts: one assessment over HTTP beside the three lookups that it replaces, with an active ruleset of 20 rules.
 //
 // The lookups are plain ones, without evidence or network, although an assessment reads both.
 

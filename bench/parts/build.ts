@@ -1,4 +1,4 @@
-// build.ts: time and memory of a build, of everything and of reputation and email alone; sizes of the segments.
+// build.ts: time and memory of a build, of everything and of reputation and email only; sizes of the segments.
 //
 // Builds are made of the seeds in npm packages, as on a fresh clone without network. "Alone" is what an hourly update does:
 // geolocation did not change, so its segment is kept. Memory is the greatest resident size of the compiler's process.

@@ -1,4 +1,4 @@
-// engine.ts: lookups in process: ours on Bun and Node beside libmaxminddb.
+// engine.ts: lookups in process: Inkling's on Bun and Node beside libmaxminddb.
 //
 // The same random addresses for all, each as text; every program runs alone on one core. A value is the mean of one pass,
 // after a quarter of a pass that is not timed: the caches hold what the program before has read. Plots show the means of

@@ -25,7 +25,7 @@ const PATH = `/v1/ip-intel/geolocate/${SMALL_NETWORK.replace("0/24", "142")}`;
 type Host = Awaited<ReturnType<typeof startInkling>>;
 const HOSTS = 8;
 
-/** A database of its own for a group. @returns its address, and that of the proxy before it */
+/** Its own database for a group. @returns its address, and that of the proxy before it */
 async function startDatabase(run: Run) {
   const postgres = await Postgres.create();
   run.defer(() => postgres.close());

@@ -1,4 +1,4 @@
-// http.ts: single lookups over HTTP: ours with everything on, beside nginx with geoip2 and a Bun.serve that does nothing.
+// http.ts: single lookups over HTTP: Inkling's with everything on, beside nginx with geoip2 and a Bun.serve that does nothing.
 //
 // Every server runs on one core, the client on the other: 64 keep-alive connections, the same random IPv4 addresses in the
 // same order. CPU is the operating system's account of the server's processes. Where wrk takes nearly all of its core, the

@@ -139,7 +139,7 @@ export async function measureSoak(run: Run): Promise<void> {
 
 interface Outcome {
   readonly stretches: number;
-  /** Lookups and assessments that the clients know of. */
+  /** Lookups and assessments that the clients counted. */
   readonly sent: number;
   readonly metrics: number;
   readonly failures: readonly string[];

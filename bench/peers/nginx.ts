@@ -1,5 +1,5 @@
 // nginx.ts: starts nginx.conf in one of three variants: "bare" looks up and prints five fields; "guarded" also checks a key,
-// limits its rate and writes an access log; "alike" checks a key and sends as many members and headers as ours, those that
+// limits its rate and writes an access log; "alike" checks a key and sends as many members and headers as Inkling's, those that
 // its database lacks (names of countries …) as constants.
 
 import { readFileSync, writeFileSync } from "node:fs";

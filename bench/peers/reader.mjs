@@ -86,7 +86,7 @@ async function local() {
 }
 
 const ways = reader === "local" ? await local() : await ours();
-// Each value is a string of its own, not a slice of the file.
+// Each value is its own string, not a slice of the file.
 const values = readFileSync(valuesPath, "latin1")
   .trimEnd()
   .split("\n")

@@ -12,7 +12,7 @@ import { MIRROR } from "../lib/shared-folders.ts";
 import { type Build, lookups } from "./builds.ts";
 import { count, type TruthRow } from "./rows.ts";
 
-/** The twelve of the issue; those without a feed publish nothing that names their crawler alone. */
+/** The twelve of the issue; those without a feed publish nothing that names their crawler only. */
 const OPERATORS = [
   ...["openai", "apple", "duckduckgo", "ahrefs", "commoncrawl", "perplexity"],
   ...["meta", "x", "yandex", "semrush", "microsoft", "google"],

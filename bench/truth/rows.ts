@@ -3,7 +3,7 @@
 // in   figures, each of one sample and of one build: from a mirror, or from the seeds alone
 // out  Markdown: a line for each sample and measure, with a column for each build and one for GeoLite2
 
-/** What answered: a release built from a mirror, one built from the npm packages alone, or GeoLite2 beside us. */
+/** What answered: a release built from a mirror, one built from the npm packages only, or GeoLite2 beside us. */
 export type Mode = "mirror" | "seeds" | "GeoLite2";
 export const MODES = ["mirror", "seeds", "GeoLite2"] as const;
 

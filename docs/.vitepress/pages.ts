@@ -138,7 +138,7 @@ export function pageFile(source: string): string {
 }
 
 const FENCED = /^(`{3,}|~{3,})[^\n]*\n[\s\S]*?^\1[^\n]*$/gm;
-/** A label may go on in the next line. */
+/** A label may continue in the next line. */
 const LINK = /(!?)\[((?:[^\][]|\[[^\]]*\])*)\]\(([^()\s]+)\)/g;
 
 /** The text of a page, its links those of the site. */

@@ -1,4 +1,4 @@
-// client-answers.ts: generates packages/client/src/generated.ts: what the TypeScript client knows of answers.
+// client-answers.ts: generates packages/client/src/generated.ts: the types of answers for the TypeScript client.
 //
 // in   the contract's rows: the published client imports nothing
 // out  types of the answers and of their evidence, and the names that the client needs when it runs
@@ -64,7 +64,7 @@ const quoted = (texts: readonly string[]) => texts.map((text) => JSON.stringify(
 const union = (values: readonly string[]) => quoted(values).join(" | ");
 const open = (values: readonly string[]) => `Open<${union(values)}>`;
 
-/** A list of values with a name of its own. */
+/** A list of values with its own name. */
 interface Alias {
   readonly name: string;
   readonly about: string;
@@ -90,7 +90,7 @@ const ALIASES = new Map<readonly string[], Alias>([
   [DEGRADED_DATA, { name: "DegradedData", about: "Data that an assessment lacked." }],
 ]);
 
-/** Objects with a type of their own. */
+/** Objects with their own type. */
 const NAMED: readonly (string | undefined)[] = [
   NETWORK.name,
   ASSESSMENT.members.reasons.of.name,

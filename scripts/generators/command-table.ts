@@ -42,7 +42,7 @@ function section(command: Command): string {
   return `### ${command.name()}\n\n${markdownTable(["command", "purpose", "flags"], rows)}`;
 }
 
-/** The commands of a tree that do something of their own: a group only prints its help. */
+/** The commands of a tree that do something themselves: a group only prints its help. */
 function runnable(command: Command, above: string): { name: string; inner: Command }[] {
   const name = `${above} ${command.name()}`;
   const inner = command.commands.flatMap((each) => runnable(each, name));

@@ -102,7 +102,7 @@ const ACTIONS_BY_STRICTNESS = ["deny", "challenge"] as const;
 const pythonTuple = (texts: readonly string[]) =>
   texts.length === 0 ? "()" : `(${texts.map((text) => `${JSON.stringify(text)},`).join(" ")})`;
 
-/** In the place of the lookup's name, where a detail names it. */
+/** In the place of the lookup's name, if a detail names it. */
 const LOOKUP = "{lookup}";
 
 function problemRow({ code, v4, domain }: (typeof SANDBOX_PROBLEMS)[number]) {

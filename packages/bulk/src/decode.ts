@@ -162,7 +162,7 @@ async function* fromUtf16(
   chunks: AsyncIterable<Uint8Array>,
   encoding: "utf-16le" | "utf-16be",
 ): AsyncGenerator<Uint8Array> {
-  const decoder = new TextDecoder(encoding, { ignoreBOM: true }); // it stays, for spreadsheets, as that of UTF-8
+  const decoder = new TextDecoder(encoding, { ignoreBOM: true }); // it remains, for spreadsheets, as that of UTF-8
   const encoder = new TextEncoder();
   for await (const chunk of chunks) yield encoder.encode(decoder.decode(chunk, { stream: true }));
   yield encoder.encode(decoder.decode());

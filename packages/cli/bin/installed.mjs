@@ -15,7 +15,7 @@ const readPackages = (path) => {
 };
 
 /**
- * Why an install is needed, or undefined when everything is there.
+ * Why an install is needed, or undefined if everything is there.
  * Packages for other platforms may be absent; so may development packages unless `dev` is set.
  */
 export function whyInstall(root, { dev }) {

@@ -1,4 +1,4 @@
-// launch.mjs: starts the command on Bun and stays in between only for signals and the exit code.
+// launch.mjs: starts the command on Bun and remains in between only for signals and the exit code.
 //
 // in   the command's arguments; Bun from the npm package `bun`
 // out  the exit code of the command; 128 + signal number when a signal ended it
@@ -12,7 +12,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
-/** In a clone its source; npm installs the bundle alone. */
+/** In a clone its source; npm installs the bundle only. */
 const SOURCE = join(here, "../src/main.ts");
 const MAIN = existsSync(SOURCE) ? SOURCE : join(here, "../dist/main.js");
 
@@ -29,7 +29,7 @@ const FORWARDED = ["SIGTERM", "SIGINT", "SIGHUP"];
 
 const isProgram = (path) => existsSync(path) && statSync(path).size >= PLACEHOLDER_BELOW_BYTES;
 
-/** Folder of an npm package as this file would import it, or undefined when it is not installed. */
+/** Folder of an npm package as this file would import it, or undefined if it is not installed. */
 function packageFolder(name) {
   try {
     return dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
@@ -98,7 +98,7 @@ export function launch(args, find = packageFolder) {
   });
 }
 
-/** npm that was killed cannot signal us: without this, a server would go on without an owner. */
+/** npm that was killed cannot signal us: without this, a server would continue without an owner. */
 function watchNpm(whenGone) {
   if (process.env.npm_lifecycle_event === undefined) return undefined;
   const parent = process.ppid;

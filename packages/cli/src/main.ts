@@ -15,7 +15,7 @@ const stopper = listenForStop(launcherPid);
 const terminal = processTerminal(noColor);
 exitOnFault((error) => writeSync(process.stderr.fd, describeError(error, terminal.style)));
 
-// Not awaited here: while a module is not loaded to its end, Bun prints errors that nothing caught, and goes on.
+// Not awaited here: while a module is not loaded to its end, Bun prints errors that nothing caught, and continues.
 void main();
 
 async function main(): Promise<void> {

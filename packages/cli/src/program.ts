@@ -46,6 +46,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   restore: async () => (await import("./commands/backup.ts")).addRestore,
   database: async () => (await import("./commands/database.ts")).addDatabase,
   admin: async () => (await import("./commands/admin.ts")).addAdmin,
+  "admin-tokens": async () => (await import("./commands/admin-tokens.ts")).addAdminTokens,
   config: async () => (await import("./commands/config.ts")).addConfig,
   health: async () => (await import("./commands/health.ts")).addHealth,
   doctor: async () => (await import("./commands/doctor.ts")).addDoctor,
@@ -168,7 +169,7 @@ function endUsage(error: CommanderError, written: Written, { terminal }: Context
   return EXIT.usage;
 }
 
-/** One line and a hint; a stack only where the fault is ours. */
+/** One line and a hint; a stack only where the fault is Inkling's. */
 export function describeError(error: unknown, style: Style): string {
   const { message, hint } = describe(error);
   const text = printable(message);
@@ -179,7 +180,7 @@ export function describeError(error: unknown, style: Style): string {
 function describe(error: unknown): { message: string; hint: string | undefined } {
   if (!(error instanceof Error)) return { message: String(error), hint: REPORT };
   if (error instanceof CliError) return error;
-  // Errors of the store carry a hint of their own.
+  // Errors of the store carry their own hint.
   if ("hint" in error && typeof error.hint === "string") return { message: error.message, hint: error.hint };
   const path = (error as NodeJS.ErrnoException).path;
   const explained = path === undefined ? error : explainFileError(error, path);

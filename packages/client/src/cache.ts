@@ -4,7 +4,7 @@
 // out  text and state while they are fresh; the ETag after that, for validation
 // src  RFC 9111 4.2 (freshness), 4.3 (validation), 5.2.2 (max-age, no-store, no-cache)
 // note belongs to one client, so to one key and one server: `Vary: Authorization` cannot be missed
-// cost one entry of a Map; the text is parsed anew each time, so that no caller can change another's answer
+// cost one entry of a Map; the text is parsed again each time, so that no caller can change another's answer
 
 import type { DataState } from "./data-state.ts";
 

@@ -21,7 +21,7 @@ export interface DataState {
   readonly incomplete: readonly Open<DataName>[];
   /** How many hours ago publishers made the data behind these, as far as known; empty if the server sends no ages. */
   readonly ageHours: Readonly<Partial<Record<Open<DataName>, number>>>;
-  /** The server's release of data; undefined when something on the way removed Inkling-Data-Version. */
+  /** The server's release of data; undefined if something on the way removed Inkling-Data-Version. */
   readonly version: string | undefined;
 }
 

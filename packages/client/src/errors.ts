@@ -81,7 +81,7 @@ export function isUnreached({ code }: InklingError): boolean {
   return UNREACHED_CODES.has(code);
 }
 
-/** A problem document (RFC 9457) as the server writes it, alone or in place of one value's answer. */
+/** A problem document (RFC 9457) as the server writes it, alone or instead of one value's answer. */
 export interface Problem {
   readonly code: string;
   readonly status: number;

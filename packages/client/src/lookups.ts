@@ -59,7 +59,7 @@ export interface Lookups<P extends OnUnavailable = "throw"> {
     input: AssessmentInput,
     options?: O,
   ): Promise<AssessmentResult<O> | IfUnavailable<P>>;
-  /** Any number of values, in order: one result for each, its answer or the error of that value alone. */
+  /** Any number of values, in order: one result for each, its answer or the error of that value only. */
   batch<L extends Lookup, const O extends BatchOptions>(
     lookup: L,
     values: Iterable<string> | AsyncIterable<string>,

@@ -112,7 +112,7 @@ export function readRequire(value: readonly DataName[], allowed: readonly DataNa
   return [...value];
 }
 
-/** Of a lookup or batch: what the answer has besides its own members. */
+/** Of a lookup or batch: what the answer has in addition to its own members. */
 export const INCLUDED = ["evidence", "network", "subject"] as const;
 const OTHERS: readonly string[] = ["signal", "timeoutMs", "require", "size", "concurrency", "lingerMs"];
 

@@ -234,7 +234,7 @@ function unreadable(response: Response, message: string, details: ErrorDetails):
   return new InklingError("ANSWER_UNREADABLE", `${message}: ${type}`, details);
 }
 
-/** Undefined when it is not JSON. The parser's message is dropped: it quotes the text. */
+/** Undefined if it is not JSON. The parser's message is dropped: it quotes the text. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -85,7 +85,7 @@ export function isReputationFlag(name: string): name is ReputationFlag {
 
 interface LabelRow {
   readonly meaning: string;
-  /** For people, where it is not the label with spaces. */
+  /** For people, if it is not the label with spaces. */
   readonly name?: string;
   /** The flag that lists with this label set; without one the label is evidence and no verdict. */
   readonly sets?: ReputationFlag;

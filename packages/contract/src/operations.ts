@@ -214,7 +214,7 @@ const ROWS = {
     method: "ANY", // some proxies pass on the visitor's
     path: "/v1/forward-auth",
     access: "reputation",
-    schemes: ["key", "basic"], // some proxies can send no header of their own, but a URL with a password
+    schemes: ["key", "basic"], // some proxies can send no own header, but a URL with a password
     isForProxies: true,
     looksUp: "single",
     tag: "Other interfaces",

@@ -189,7 +189,7 @@ export const PROBLEMS = {
     status: 422,
     title: "A sandbox key was asked about a real value",
     detail:
-      "Sandbox keys (`ink_test_…`) answer about the values of docs/sandbox.md alone, and know nothing about real visitors. Use a key that begins with `ink_live_`.",
+      "Sandbox keys (`ink_test_…`) answer about the values of docs/sandbox.md only, and know nothing about real visitors. Use a key that begins with `ink_live_`.",
     hint: "this is a sandbox key (ink_test_…): configure a key that begins with ink_live_",
   },
   RATE_LIMITED: {

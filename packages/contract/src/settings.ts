@@ -339,7 +339,7 @@ export type SettingName = keyof Rows;
 
 type Value<Type extends SettingType> = Type extends keyof SettingValues ? SettingValues[Type] : number;
 
-/** The settings in force. Paths are absolute. */
+/** The active settings. Paths are absolute. */
 export type Settings = {
   readonly [Name in SettingName]: Rows[Name] extends
     | { readonly default: unknown }

@@ -14,7 +14,7 @@ export type OptIn = "evidence" | "network" | "subject" | "mx" | "facts";
 interface Described {
   /** In the OpenAPI document and the SDKs. */
   readonly description?: string;
-  /** In the tables of docs, where it says more than the description. */
+  /** In the tables of docs, if it says more than the description. */
   readonly docs?: string;
   /** Left out when unknown. */
   readonly optional?: true;
@@ -42,7 +42,7 @@ export type Shape =
       readonly type: "list";
       readonly of: Shape;
       readonly limit?: number;
-      /** So many of the objects have columns of their own in files. */
+      /** So many of the objects have their own columns in files. */
       readonly columns?: number;
     }
   | {

@@ -193,7 +193,7 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
 
   /**
    * Any number of values, in order. Each group of `size` values (1,000) comes from one release; other work of the
-   * process goes on between groups.
+   * process continues between groups.
    */
   async *batch<L extends Lookup, const O extends BatchOptions>(
     lookup: L,

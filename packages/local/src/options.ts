@@ -24,6 +24,6 @@ export interface LocalOptions<P extends OnUnavailable = OnUnavailable> {
   readonly require?: readonly DataName[];
   /** Called with the name of each release from which answers come from then on. What it throws is uncaught. */
   readonly onRelease?: (name: string) => void;
-  /** Called when a release or the channel is refused: what is in use goes on answering. Once for each reason. What it throws is uncaught. */
+  /** Called when a release or the channel is refused: what is in use continues answering. Once for each reason. What it throws is uncaught. */
   readonly onError?: (error: Error) => void;
 }

@@ -1,8 +1,8 @@
-// release-watcher.ts: keeps up with the releases of a data folder, and of a channel that fills it; runs in a thread of its own.
+// release-watcher.ts: keeps up with the releases of a data folder, and of a channel that fills it; runs in its own thread.
 //
 // in   the data folder's `current`, looked at once a second; the channel, every two
 // out  each release that is sound: where files cannot be mapped, with the bytes of segments that the one before has not
-// err  reported once for each reason, and tried again, later each time; what was handed over stays in use
+// err  reported once for each reason, and tried again, later each time; what was handed over remains in use
 // why  reading and verifying 280 MB takes a second, for which the application's own thread would answer nobody
 
 import type { Release } from "@inkling/engine";

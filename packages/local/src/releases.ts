@@ -1,4 +1,4 @@
-// releases.ts: the release that answers, and its replacement while lookups go on.
+// releases.ts: the release that answers, and its replacement while lookups continue.
 //
 // in   what the thread of release-watcher.ts prepared
 // out  `current`: one release, which a call reads once
@@ -69,7 +69,7 @@ export class Releases {
     return releases;
   }
 
-  /** Ends when the thread has: what it downloads goes on the next time. */
+  /** Ends when the thread has: what it downloads continues the next time. */
   async close(): Promise<void> {
     this.isClosing = true;
     this.current = undefined;

@@ -1,7 +1,7 @@
 // ruleset.ts: keeps up with the ruleset that the channel brought into the data folder; runs in the thread of release-watcher.ts.
 //
 // out  each ruleset that this version can evaluate; at a start where it cannot, the last one that it could
-// err  reported once for each reason; the ruleset before stays in use
+// err  reported once for each reason; the ruleset before remains in use
 
 import { statSync } from "node:fs";
 import { join } from "node:path";

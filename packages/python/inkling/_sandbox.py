@@ -162,7 +162,7 @@ PROBLEMS: Dict[str, Tuple[int, str, str]] = {
     "METHOD_NOT_ALLOWED": (405, "Method not allowed", "This path does not have this method: `Allow` names those that it has."),
     "CONTENT_TOO_LARGE": (413, "Request body too large", "The body is larger than this path takes."),
     "CONTENT_TYPE_INVALID": (415, "Content type not supported", "Send `Content-Type: application/json` or `Content-Type: application/x-ndjson`, in UTF-8."),
-    "SANDBOX_VALUE_REQUIRED": (422, "A sandbox key was asked about a real value", "Sandbox keys (`ink_test_…`) answer about the values of docs/sandbox.md alone, and know nothing about real visitors. Use a key that begins with `ink_live_`."),
+    "SANDBOX_VALUE_REQUIRED": (422, "A sandbox key was asked about a real value", "Sandbox keys (`ink_test_…`) answer about the values of docs/sandbox.md only, and know nothing about real visitors. Use a key that begins with `ink_live_`."),
     "RATE_LIMITED": (429, "Too many requests", "This key has used up its rate for now."),
     "TOO_MANY_STREAMS": (429, "Too many open streams", "This key has as many NDJSON streams open as it may have now. Send more values in each, or end some."),
     "QUOTA_EXCEEDED": (429, "Daily quota used up", "This key has used up its lookups for today (UTC)."),

@@ -44,7 +44,7 @@ export class ByteBuffer {
     this.length -= size;
   }
 
-  /** What was written, as a buffer of its own. */
+  /** What was written, as its own buffer. */
   copied(): Uint8Array<ArrayBuffer> {
     return this.bytes.slice(0, this.length);
   }

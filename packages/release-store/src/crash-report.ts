@@ -7,7 +7,7 @@ const MAX_LINES = 12;
 const MAX_LINE = 200;
 /** Paths and links; what may be a key, an email address or an IP address. */
 const PRIVATE = /[/\\@]|ink_|\d+\.\d+\.\d+\.\d+|[0-9a-f]*:[0-9a-f]*:/i;
-/** Decoration, and what the runtime asks of its own users. */
+/** Decoration, and the questions that the runtime itself asks users. */
 const IDLE = /^(=+$|Args:|Features:|Builtins:|oh no: |To send a |please file )/;
 
 export function crashReport(text: string): string[] {

@@ -18,7 +18,7 @@ import { fileStamp } from "./file-stamp.ts";
 import { DATA_FOLDER } from "./layout.ts";
 import type { NamedRelease } from "./releases.ts";
 
-/** @returns undefined when there is none, or none that can be read */
+/** @returns undefined if there is none, or none that can be read */
 export function readFeedsReport(dataDir: string): FeedsReport | undefined {
   try {
     return feedsReport.parse(JSON.parse(readFileSync(join(dataDir, DATA_FOLDER.feedsReport), "utf8")));

@@ -17,7 +17,7 @@ export function fileStamp(path: string): string {
   }
 }
 
-/** Was the file of this stamp removed or written to? One that another was put in place of was not: it is mapped still. */
+/** Was the file of this stamp removed or written to? One that another was put instead of was not: it is mapped still. */
 export function isRewritten(before: string, now: string): boolean {
   return now === NO_FILE || (now !== before && now.split(":")[0] === before.split(":")[0]);
 }

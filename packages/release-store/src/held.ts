@@ -14,7 +14,7 @@ export function writeHeld(dataDir: string, manifest: Release): void {
   replaceJson(join(dataDir, DATA_FOLDER.heldRelease), manifest);
 }
 
-/** Undefined when no release waits, or its manifest cannot be read: the next build makes it again. */
+/** Undefined if no release waits, or its manifest cannot be read: the next build makes it again. */
 export function findHeld(dataDir: string): Release | undefined {
   try {
     return release.parse(JSON.parse(readFileSync(join(dataDir, DATA_FOLDER.heldRelease), "utf8")));

@@ -8,7 +8,7 @@ export const DATA_FOLDER = {
   segments: "segments",
   releases: "releases",
   current: "current",
-  /** Names the pinned release, which stays in use as long as this file exists. */
+  /** Names the pinned release, which remains in use as long as this file exists. */
   pinned: "pinned",
   /** Names of the releases in the order of their publication. */
   published: "published",
@@ -18,11 +18,11 @@ export const DATA_FOLDER = {
   heldRelease: "releases/held.json",
   /** Which feeds are turned on or off. */
   feedChoice: "feeds.json",
-  /** Copies of the keys in force, as hashes, of the overrides and of the ruleset, for a start while the database is unreachable. */
+  /** Copies of the active keys, as hashes, of the overrides and of the ruleset, for a start while the database is unreachable. */
   keys: "keys.json",
   overrides: "overrides.json",
   ruleset: "ruleset.json",
-  /** Keys and admin token of the first run, where no terminal showed them. */
+  /** Keys and admin token of the first run, if no terminal showed them. */
   firstKeys: "first-keys.txt",
   /** Revocations that the database could not take yet. */
   revocations: "revocations",
@@ -51,7 +51,7 @@ export const DATA_FOLDER = {
   releaseFile: (name: string) => `releases/${name}.json`,
 } as const;
 
-/** Makes a folder of the data folder, or that itself, for this user and group; one that exists stays as it is. */
+/** Makes a folder of the data folder, or that itself, for this user and group; one that exists remains as it is. */
 export function makeFolder(path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o750 });
 }

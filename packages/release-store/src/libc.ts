@@ -7,7 +7,7 @@ const LIBRARIES = ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1
 /** Bun's module for calls of native functions. */
 export const loadFfi = () => process.getBuiltinModule?.("bun:ffi") as typeof import("bun:ffi") | undefined;
 
-/** @returns undefined where there is no such library */
+/** @returns undefined if there is no such library */
 export function openLibc<const Functions extends Record<string, FFIFunction>>(functions: Functions) {
   const ffi = loadFfi();
   if (process.platform !== "linux" || ffi === undefined) return undefined;

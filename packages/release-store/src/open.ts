@@ -3,7 +3,7 @@
 // in   a data folder, the name of a release
 // out  ReleaseFiles: what there is, nothing or little of it read; LoadedRelease: mapped, cheaply opened
 // err  ReleaseError, naming the release and the place at fault
-// note mapped files are only ever replaced by rename, so a view stays as it is until it is collected. Where one is cut
+// note mapped files are only ever replaced by rename, so a view remains as it is until it is collected. Where one is cut
 //      short all the same, touching what was mapped kills the process: one that supervises others maps nothing
 
 import type { Pointer } from "bun:ffi";
@@ -161,7 +161,7 @@ export function mapFile(path: string): Uint8Array {
 const PROTECTION = 3;
 const MAP_PRIVATE = 2;
 
-/** @returns undefined where it is not possible; the mapping ends when the array is collected */
+/** @returns undefined if it is not possible; the mapping ends when the array is collected */
 function mapReadOnly(path: string): Uint8Array | undefined {
   mapper ??= openMapper();
   if (mapper === undefined) return undefined;
@@ -194,7 +194,7 @@ function openMapper() {
   return { mmap: libc.mmap, arrayOf };
 }
 
-/** A file in memory of its own, which can be transferred to another thread: that of a small Buffer is shared. */
+/** A file in its own memory, which can be transferred to another thread: that of a small Buffer is shared. */
 function readWhole(path: string): Uint8Array<ArrayBuffer> {
   const file = openSync(path, "r");
   try {

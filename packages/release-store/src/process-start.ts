@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 /** A zombie: it has ended, and its parent has not read its exit status. */
 const ENDED = "ended";
 
-/** When a process started, in ticks since the machine did; undefined where the system has no /proc. */
+/** When a process started, in ticks since the machine did; undefined if the system has no /proc. */
 export function startOf(pid: number): string | undefined {
   let stat: string;
   try {

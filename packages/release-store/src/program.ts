@@ -7,7 +7,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
-/** Defined in a bundle alone. */
+/** Defined in a bundle only. */
 declare const IS_BUNDLE: true | undefined;
 
 export const FORM =

@@ -71,7 +71,7 @@ export function isReleaseName(text: string): boolean {
   return RELEASE_NAME.test(text);
 }
 
-/** The release that `current` points at; undefined when nothing was published yet. */
+/** The release that `current` points at; undefined if nothing was published yet. */
 export function currentName(dataDir: string): string | undefined {
   return readPointer(dataDir, DATA_FOLDER.current);
 }
@@ -151,7 +151,7 @@ export function parseManifest(text: string, name: string): Release {
   return manifest;
 }
 
-/** As {@link openManifest}; undefined when it cannot be read. */
+/** As {@link openManifest}; undefined if it cannot be read. */
 export function findManifest(dataDir: string, name: string): Release | undefined {
   try {
     return openManifest(dataDir, name);
@@ -161,7 +161,7 @@ export function findManifest(dataDir: string, name: string): Release | undefined
   }
 }
 
-/** The release that `current` names; undefined when there is none or its manifest cannot be read. */
+/** The release that `current` names; undefined if there is none or its manifest cannot be read. */
 export function findCurrent(dataDir: string): NamedRelease | undefined {
   const name = currentName(dataDir);
   const manifest = name === undefined ? undefined : findManifest(dataDir, name);
@@ -184,7 +184,7 @@ export function requireCurrentName(dataDir: string): string {
   return name;
 }
 
-/** The current release, or undefined when there is none yet. @throws ReleaseError when its manifest cannot be read */
+/** The current release, or undefined if there is none yet. @throws ReleaseError when its manifest cannot be read */
 export function openCurrent(dataDir: string): NamedRelease | undefined {
   const name = currentName(dataDir);
   if (name === undefined) return undefined;

@@ -1,7 +1,7 @@
 // switch.ts: rollback to an earlier release, pin one, unpin and go to the newest.
 //
 // err  ReleaseError with a hint; nothing was switched then
-// note `verify` reads a whole release (verify.ts): a server passes one that works in a process of its own
+// note `verify` reads a whole release (verify.ts): a server passes one that works in its own process
 
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -103,7 +103,7 @@ export async function unpin(
   return { from, to: newest, wasPinned };
 }
 
-/** Writes a name into all pointers or, where one has no room or may not be written, into none. @throws ReleaseError */
+/** Writes a name into all pointers or, if one has no room or may not be written, into none. @throws ReleaseError */
 function switchTo(dataDir: string, name: string, pointers: readonly string[], first: () => void): void {
   const files: AtomicFile[] = [];
   try {

@@ -27,7 +27,7 @@ export function markVerified(dataDir: string, sha256: string, stamp: string): vo
 }
 
 /**
- * Takes the marks of a release away until it is marked anew, or {@link resumeMarks}: of a process that dies of touching
+ * Takes the marks of a release away until it is marked again, or {@link resumeMarks}: of a process that dies of touching
  * a file, the next start finds no marks.
  */
 export function suspendMarks(dataDir: string, stamps: Stamps): void {
@@ -60,7 +60,7 @@ export function removeMark(dataDir: string, sha256: string): void {
     for (const mark of [DATA_FOLDER.verifiedMark, DATA_FOLDER.suspendedMark])
       rmSync(join(dataDir, mark(sha256)), { force: true });
   } catch {
-    // a folder that cannot be written: the mark stays, and each start verifies behind its answers
+    // a folder that cannot be written: the mark remains, and each start verifies behind its answers
   }
 }
 

@@ -2,7 +2,7 @@
 //
 // out  a mark for each segment that is sound (verified.ts)
 // cost 0.9 s of CPU with 280 MB of segments: not for the process that answers
-// mem  190 MB of its own: a file is read in pieces, then mapped, and what was looked at is the kernel's to drop
+// mem  190 MB, private to the process: a file is read in pieces, then mapped, and what was looked at is the kernel's to drop
 // why  only a file that was read to its end, and has its hash, is mapped: touching one that is cut short kills the process
 
 import { rmSync } from "node:fs";
@@ -201,7 +201,7 @@ const isDamaged = ({ isIntact, isGone, isRetryable }: SegmentVerdict) => !isInta
 
 /**
  * Deletes the segments of the current release with a wrong hash, which a build would reuse. Those of another version of
- * Inkling stay, for a return to it.
+ * Inkling remain, for a return to it.
  */
 export function dropBrokenSegments(dataDir: string): void {
   const current = findCurrent(dataDir);

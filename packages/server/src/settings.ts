@@ -1,4 +1,4 @@
-// settings.ts: checks of settings, as a module of its own: the command line runs them before it loads the server.
+// settings.ts: checks of settings, as its own module: the command line runs them before it loads the server.
 
 export { isWellFormedToken } from "./keys/token.ts";
 export type { DnsServer } from "./mx/dns-servers.ts";

@@ -1,7 +1,7 @@
 // blocks.ts: a stream of bytes cut into blocks of whole rows.
 //
 // in   chunks of any size
-// out  blocks of BLOCK_BYTES or a little more, each a buffer of its own; the last one may lack its line end
+// out  blocks of BLOCK_BYTES or a little more, each its own buffer; the last one may lack its line end
 // err  BulkError: a row that is longer than MAX_ROW_BYTES, with the number of its first line; those of the stream
 // cost two blocks of memory; a single row that is larger than a block is kept whole
 
@@ -14,7 +14,7 @@ export const BLOCK_BYTES = 1 << 20;
 export const MAX_ROW_BYTES = 1 << 26;
 
 /**
- * @param delimiter of files whose rows may go on after a line's end, inside quotes
+ * @param delimiter of files whose rows may continue after a line's end, inside quotes
  * @param size of a block
  */
 export async function* blocks(

@@ -15,7 +15,7 @@ const MAX_CELL = 4096;
 const MAX_LISTED = 64;
 
 /**
- * The address: alone, with a port, in brackets. Of a list separated by commas the first public one, otherwise the
+ * The address: by itself, with a port, in brackets. Of a list separated by commas the first public one, otherwise the
  * first; what is not an address is passed over.
  */
 export function addressIn(cell: string): string | undefined {
@@ -36,7 +36,7 @@ function withoutPort(text: string): string {
   return found?.[1] ?? text;
 }
 
-/** The email address: alone, or after a name, in angle brackets. */
+/** The email address: by itself, or after a name, in angle brackets. */
 export function emailIn(cell: string): string {
   const text = trimmed(cell);
   return text.endsWith(">") ? trimmed(text.slice(text.lastIndexOf("<") + 1, -1)) : text;

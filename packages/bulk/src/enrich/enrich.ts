@@ -71,7 +71,7 @@ export async function enrich(
   }
 }
 
-/** Separates columns in files whose rows may go on after a line's end, inside quotes. */
+/** Separates columns in files whose rows may continue after a line's end, inside quotes. */
 const quotingDelimiter = ({ format, delimiter }: Plan) =>
   format === "csv" || format === "tsv" ? delimiter : undefined;
 

@@ -1,6 +1,6 @@
 // enricher.ts: a block of whole rows in, the same rows with the answers appended out; and the tally of a file.
 //
-// err  none: a row that cannot be read stays as it is, and is counted
+// err  none: a row that cannot be read remains as it is, and is counted
 // cost one address a row, two lookups: bench/parts/enrich.ts
 
 import { BLOCK_ADDRESSES } from "@inkling/engine";

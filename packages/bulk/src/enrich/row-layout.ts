@@ -11,7 +11,7 @@ export type FormatName = (typeof FORMAT_NAMES)[number];
 
 export interface TableLayout {
   readonly format: TableFormat;
-  /** Columns from 0 on; undefined where none is looked up. */
+  /** Columns from 0 on; undefined if none is looked up. */
   readonly ip: number | undefined;
   readonly email: number | undefined;
   /** What separates the columns: one character. */
@@ -22,7 +22,7 @@ export interface TableLayout {
 
 export interface JsonLayout {
   readonly format: "ndjson";
-  /** Paths of members; undefined where none is looked up. */
+  /** Paths of members; undefined if none is looked up. */
   readonly ip: string | undefined;
   readonly email: string | undefined;
   readonly delimiter: undefined;

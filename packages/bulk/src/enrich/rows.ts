@@ -2,7 +2,7 @@
 //
 // in   a block of whole rows
 // out  one Row after the other, in the same object
-// err  none: a row that cannot be read has neither address nor email address, and stays as it is
+// err  none: a row that cannot be read has neither address nor email address, and remains as it is
 // src  RFC 4180 (quoted fields, also over several lines), ndjson, W3C Extended Log File Format; other logs: logs.ts
 // cost csv, tsv and w3c: one pass over the bytes of a row, no allocation
 
@@ -40,7 +40,7 @@ export class Row {
   columns = 0;
   /** Does a quote open a field in it that never closes? Then it is a character like others. */
   isOpenQuoted = false;
-  /** Is it a row at all? Blank lines, broken rows and directives stay as they are. */
+  /** Is it a row at all? Blank lines, broken rows and directives remain as they are. */
   isReadable = true;
   /** Is it a line about the file (w3c)? */
   isDirective = false;
@@ -274,7 +274,7 @@ class JsonRows implements RowReader {
       row.ipText = textAt(members, this.ip);
       row.emailText = textAt(members, this.email);
     } catch {
-      // a broken row stays as it is; the caller counts it
+      // a broken row remains as it is; the caller counts it
     }
     return row.end;
   }
@@ -347,7 +347,7 @@ export const hasBom = (bytes: Uint8Array): boolean => BOM.every((byte, i) => byt
 
 /**
  * Where the last whole row of a block ends; 0 when not even one is whole.
- * @param delimiter of files whose rows may go on after a line's end, inside quotes
+ * @param delimiter of files whose rows may continue after a line's end, inside quotes
  * @param from where the first row begins
  */
 export function lastRowEnd(bytes: Uint8Array, delimiter: string | undefined, from = 0): number {

@@ -5,7 +5,7 @@
 // `last_ipv4` are the same as numbers, unknown for IPv6.
 //
 // note hyparquet-writer hashes and compares each value: exporting 15 million networks takes 3.6 times the CPU time that
-//      encoders of our own took (82 s for 23 s). Exports are rare, and those encoders were 400 lines of the format.
+//      our own encoders took (82 s for 23 s). Exports are rare, and those encoders were 400 lines of the format.
 
 import type { IpAddress } from "@inkling/engine";
 import type { SchemaElement } from "hyparquet";

@@ -1,6 +1,6 @@
 // source.ts: a release's answers as tables for other programs: networks, or domains, and their answers.
 //
-// in   an open release, the overrides in force, the time
+// in   an open release, the active overrides, the time
 // out  AnswerRanges: ranges whose value is an index into the distinct answers; listed domains
 // err  BulkError when the release has no data for a lookup
 // note Omitted are networks without an answer (special-use), and IPv6 that is answered as the IPv4 address inside

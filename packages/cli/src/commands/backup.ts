@@ -22,7 +22,7 @@ import { CliError, explainFileError, explainTargetError } from "../terminal/erro
 import { formatBytes, formatCount, warn } from "../terminal/terminal.ts";
 
 const SETTINGS = ["dataDir"] as const;
-/** Of the data folder. All else there is made anew, or belongs to this host. */
+/** Of the data folder. All else there is made again, or belongs to this host. */
 const DATA_FILES = [DATA_FOLDER.feedChoice, DATA_FOLDER.channel] as const;
 /** The name of the settings file in an archive. */
 const SETTINGS_FILE = "inkling.toml";
@@ -93,7 +93,7 @@ Examples:
     const kept = await withStore(settings, async (store) => {
       const filled = await store.dump.filled();
       const isThere = target.some((file) => file.isThere);
-      // An audit trail alone, as `data update` leaves it, needs no --force, but is kept.
+      // An audit trail only, as `data update` leaves it, needs no --force, but is kept.
       if ((isThere || filled.some((table) => table !== TRAIL)) && flags.force !== true) {
         const before = freeName(join(settings.dataDir, `${basename(path)}.before`));
         throw new CliError(
@@ -239,7 +239,7 @@ const visible = (name: string) =>
     (char) => `\\u${char.codePointAt(0)!.toString(16).padStart(4, "0")}`,
   );
 
-/** The files of the data folder. A channel's version only rises: that of a host that follows one stays. */
+/** The files of the data folder. A channel's version only rises: that of a host that follows one remains. */
 function filesToWrite({ dataDir }: Settings, files: readonly BackupFile[]) {
   const target: Target[] = [];
   const left: string[] = [];

@@ -1,4 +1,4 @@
-// config.ts: `inkling config`: the settings in force and where each came from.
+// config.ts: `inkling config`: the active settings and where each came from.
 
 import { SETTING_NAMES, type SettingName, settingRow, tomlKey } from "@inkling/contract";
 import type { Command } from "commander";

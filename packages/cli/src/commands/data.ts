@@ -94,7 +94,7 @@ Examples:
     );
     const { done, conflicts } = await update(settings, context, accept);
     const { type: _, ...rest } = done;
-    // An older release with the same content has the feed states of its own build.
+    // An older release with the same content has the feed states of its build.
     const feeds = feedsOf(settings.dataDir, { name: done.name, manifest: done.release });
     return {
       json: {
@@ -276,7 +276,7 @@ Examples:
   });
 }
 
-/** Nothing is switched, and recorded, where all is so already. */
+/** Nothing is switched, and recorded, if all is so already. */
 async function switchTo(
   settings: Settings,
   { terminal }: Context,

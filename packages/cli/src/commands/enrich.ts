@@ -153,7 +153,7 @@ function notStrict(tally: Tally, target: string | undefined): CliError {
 
 /** Where answers come from. */
 interface Source {
-  /** @param size of the file in bytes, where it is known */
+  /** @param size of the file in bytes, if it is known */
   readonly pool: (size: number | undefined) => Pool;
   readonly warnings: readonly string[];
   readonly attributions: readonly string[];

@@ -82,13 +82,13 @@ function fileWork<T>(file: string, work: () => T): T {
   }
 }
 
-/** By rename, so that a file that is there stays whole until the new one is. */
+/** By rename, so that a file that is there remains whole until the new one is. */
 function writeExport(file: string, text: string): void {
   const known = statSync(file, { throwIfNoEntry: false });
   if (known?.isFile() === false) {
     writeFileSync(file, text); // a pipe or device; a folder is refused
     return;
   }
-  const target = known === undefined ? file : realpathSync(file); // a link stays one
+  const target = known === undefined ? file : realpathSync(file); // a link remains one
   replaceFile(target, [text], { mode: 0o600 });
 }

@@ -90,7 +90,7 @@ async function up(live: LiveSettings, context: Context): Promise<void> {
 
 async function keysOf(settings: Settings): Promise<KeysOf> {
   return withStore(settings, async (store) => {
-    // Operators with a key of their own need none of ours, and no secret in what may be a container's log.
+    // Operators with their own key need none of Inkling's, and no secret in what may be a container's log.
     const isTrial = settings.apiKey === undefined;
     const made = isTrial ? await makeFirstKeys(store, settings.dataDir) : undefined;
     const adminToken = isTrial ? await store.adminToken.create(cliActor("inkling up")) : undefined;

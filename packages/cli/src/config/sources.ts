@@ -19,7 +19,7 @@ export type Origin = "default" | "file" | "credential" | "environment" | "flag";
 export interface SettingsInput {
   /** From the command line, by setting name; `config` is the path of a settings file. */
   readonly flags: Readonly<Partial<Record<SettingName | "config", unknown>>>;
-  /** What a command has in place of a row's default. */
+  /** What a command has instead of a row's default. */
   readonly defaults?: Partial<Settings> | undefined;
   readonly env: Environment;
   /** Where relative paths of flags and variables start, and where inkling.toml is looked for. */

@@ -1,14 +1,14 @@
 // user.ts: who runs the command, for the audit trail.
 //
-// cost a process, where the environment has no name
+// cost a process, if the environment has no name
 
 import { userInfo } from "node:os";
 import type { Actor } from "@inkling/server";
 
-/** Bun knows the name from the environment alone, where containers and services often have none. */
+/** Bun knows the name from the environment only, where containers and services often have none. */
 const NOBODY_KNOWN = "unknown";
 
-/** For the audit trail. @param author the name in place of the user's */
+/** For the audit trail. @param author the name instead of the user's */
 export const cliActor = (author = userName()): Actor => ({ actor: author, way: "cli" });
 
 /** The user's name, or number where the name is not known. */

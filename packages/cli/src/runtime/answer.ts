@@ -1,4 +1,4 @@
-// answer.ts: lookups without a server, with the release in use and the overrides in force; no HTTP, no key.
+// answer.ts: lookups without a server, with the release in use and the active overrides; no HTTP, no key.
 //
 // out  the body that the API would answer with. Overrides are those of the database; where it cannot be read, those of the
 //      data folder's copy, with a warning

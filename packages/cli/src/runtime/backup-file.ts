@@ -1,12 +1,12 @@
 // backup-file.ts: the archive of `inkling backup`: gzip of JSON lines, from either database and for either.
 //
 // in   the store and files of the data folder; or an archive
-// out  the archive, whole under its name or not at all, for its owner alone; or what it holds
+// out  the archive, whole under its name or not at all, for its owner only; or what it holds
 // err  CliError: not a backup, of a newer version, damaged, cut short
 // cost a page of rows in memory
 //
 //   {"format":"inkling-backup","version":1,"made_at":…,"program":…,"tables":{"inkling_keys":["id",…],…}}
-//   {"table":"inkling_keys","rows":[[…],…]}      as many as there are
+//   {"table":"inkling_keys","rows":[[…],…]}      one line for each row
 //   {"file":"feeds.json","text":"…"}
 //   {"end":{"rows":{"inkling_keys":3,…},"sha256":…}}      of all bytes before this line
 
@@ -63,7 +63,7 @@ export async function writeBackup(
   files: readonly BackupFile[],
   program: string,
 ): Promise<Backup> {
-  // The database takes what is thrown here for an error of its own.
+  // The database takes what is thrown here for its own error.
   const made = await store.dump.read(async (pages) => {
     const madeAt = new Date().toISOString();
     let archive: ArchiveWriter | undefined;

@@ -166,6 +166,6 @@ function bodyOf(
   try {
     return shows(JSON.parse(answer(current, lookup, value)));
   } catch {
-    return undefined; // no data for it: the banner reports it in lines of its own
+    return undefined; // no data for it: the banner reports it in its own lines
   }
 }

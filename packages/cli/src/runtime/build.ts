@@ -1,4 +1,4 @@
-// build.ts: a build as a command runs it: checks, the compiler as a process of its own, progress on the terminal, hints.
+// build.ts: a build as a command runs it: checks, the compiler as its own process, progress on the terminal, hints.
 //
 // in   a BuildOrder, written to the compiler's standard input
 // out  how it ended, and the domains that lists disagree on
@@ -56,7 +56,7 @@ export const failedFeeds = ({
 export interface SpawnOptions {
   readonly onEvent: (event: BuildEvent) => void;
   readonly onStart?: (pid: number) => void;
-  /** Aborting stops the build; what was published before stays. */
+  /** Aborting stops the build; what was published before remains. */
   readonly signal: AbortSignal;
   /** What to run, for tests. */
   readonly command?: readonly string[];
@@ -173,7 +173,7 @@ export interface LastBuild {
   readonly conflicts: readonly Omit<BuildConflict, "type">[];
 }
 
-/** The result of the last build, or undefined when it was not recorded. */
+/** The result of the last build, or undefined if it was not recorded. */
 export function findLastBuild(dataDir: string): LastBuild | undefined {
   try {
     return JSON.parse(readFileSync(join(dataDir, DATA_FOLDER.lastBuild), "utf8"));

@@ -65,7 +65,7 @@ export function signingKey({ channelSigningKey }: Settings) {
   }
 }
 
-/** The keys that this host trusts: those of the setting, and that of its own private key. */
+/** The keys that this host trusts: those of the setting, and the public key of its private key. */
 export function trustedKeys(settings: Settings): readonly string[] {
   if (settings.channelKey.length > 0) return settings.channelKey;
   if (settings.channelSigningKey === undefined) {
@@ -152,7 +152,7 @@ const RENEW_MS = 86_400_000;
 
 /**
  * Publishes a release or a ruleset that the channel does not name yet; renews the channel once a day.
- * @returns undefined when there was nothing to do
+ * @returns undefined if there was nothing to do
  */
 export async function renewIfDue(
   publisher: Publisher,
@@ -164,7 +164,7 @@ export async function renewIfDue(
   const before = await publisher.read();
   const isSame = before?.release.name === name;
   const isOld = before !== undefined && Date.now() - Date.parse(before.published_at) >= RENEW_MS;
-  // After a rollback on the channel, the release that was rolled back from stays away until there is a newer one.
+  // After a rollback on the channel, the release that was rolled back from remains away until there is a newer one.
   if (isSame || before?.kept.some((each) => each.name === name)) {
     const isOtherRuleset = ruleset !== undefined && ruleset.number !== before.ruleset?.number;
     return isOld || isOtherRuleset ? publisher.promote(before.percent) : undefined;

@@ -1,7 +1,7 @@
 // doctor-checks.ts: the checks of `inkling doctor` on this machine and its data, one row each; doctor-database.ts has those
 // on the database.
 //
-// in   the settings in force and the time
+// in   the active settings and the time
 // out  a Finding: ok, a note (works, but know this), or a problem with what to do
 // err  a check that throws is a problem with its message
 
@@ -167,7 +167,7 @@ function dataFolder({ settings }: Checkup): Finding {
   return isOpen ? note(`${found}; other users may read it`, `\`chmod -R o-rwx ${dataDir}\``) : ok(found);
 }
 
-/** A release that others put there can be served, where the database is elsewhere. @throws CliError where it is not */
+/** A release that others put there can be served, if the database is elsewhere. @throws CliError where it is not */
 function servedReadOnly(settings: Settings): Finding {
   return note(
     whyReadOnly(settings)!,

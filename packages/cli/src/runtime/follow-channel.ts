@@ -1,7 +1,7 @@
 // follow-channel.ts: follows the channel while Inkling serves.
 //
 // out  log events: channel-followed, channel-refused, channel-back; channel-report.json for status and metrics
-// err  none: a fault is logged once, and what is served stays; so is a report that cannot be sent
+// err  none: a fault is logged once, and what is served remains; so is a report that cannot be sent
 
 import type { Settings } from "@inkling/contract";
 import {
@@ -116,7 +116,7 @@ class Reports {
       writeChannelReport(this.dataDir, this.report);
       this.writtenAt = performance.now();
     } catch {
-      // a full disk: following goes on, and the log has what happens
+      // a full disk: following continues, and the log has what happens
     }
   }
 }

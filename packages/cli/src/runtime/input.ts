@@ -14,7 +14,7 @@ const HEAD_BYTES = 256 * 1024;
 const LF = 0x0a;
 
 export interface Input {
-  /** Whole rows, where there is one. */
+  /** Whole rows, if there is one. */
   readonly head: string;
   /** Bytes, as they are stored; undefined of a pipe. */
   readonly size: number | undefined;

@@ -3,7 +3,7 @@
 // in   how to build, the clock and chance: an hour's worth of cadence is a fast test
 // out  log events: data-update-done, feed-not-updated, feeds-not-reached, feed-updated-again, release-held,
 //      data-update-failed, data-update-busy
-// err  none: a build that fails is logged and tried again, and what is served goes on
+// err  none: a build that fails is logged and tried again, and what is served continues
 //
 // Which feeds are due, their budgets and their own back-off are the compiler's: it returns when it is to be called
 // next. The server follows new releases by itself.
@@ -151,7 +151,7 @@ interface FreshEffects {
 
 /**
  * How long until the next build.
- * @param nextDue epoch ms; undefined when no feed is ever due
+ * @param nextDue epoch ms; undefined if no feed is ever due
  * @param failures builds that failed in a row
  */
 export function pauseMs(now: number, nextDue: number | undefined, failures: number, chance: number): number {

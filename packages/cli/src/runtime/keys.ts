@@ -4,7 +4,7 @@
 // kept: then they are written to a file that only this user can read. A key can also be revoked while the database cannot
 // be written: then through the server of the same data folder.
 //
-// err  what the database throws, where no server can be told either
+// err  what the database throws, if no server can be told either
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ interface FirstKeys {
 }
 
 /**
- * Makes a live and a sandbox key in a store that never had any; undefined when it had, or the data folder knows keys: the
+ * Makes a live and a sandbox key in a store that never had any; undefined if it had, or the data folder knows keys: the
  * store is not the one of before, and keys made in it would end those.
  */
 export async function makeFirstKeys(
@@ -57,7 +57,7 @@ export function knowsKeys(dataDir: string): boolean {
   }
 }
 
-/** Keys in force. */
+/** The active keys. */
 export async function countKeys(
   store: Pick<Store, "listKeys">,
   now: number,
@@ -85,7 +85,7 @@ export function secretLines({ made, adminToken }: Pick<KeysOf, "made" | "adminTo
   ];
 }
 
-/** @returns the path of the file; undefined where there is nothing to save */
+/** @returns the path of the file; undefined if there is nothing to save */
 export function saveSecrets(keys: KeysOf, dataDir: string): string | undefined {
   const lines = secretLines(keys);
   if (lines.length === 0) return undefined;
@@ -109,7 +109,7 @@ export interface RevokedKey {
 const ANSWER_MS = 5_000;
 const POLL_MS = 50;
 
-/** @returns undefined where no such key is known */
+/** @returns undefined if no such key is known */
 export async function revokeKey(
   settings: Settings,
   id: string,

@@ -2,7 +2,7 @@
 //
 // in   flags and variables of the start, credentials and inkling.toml as they are now
 // out  an entry of the audit trail; log events: settings-reloaded with what has changed, and what does so only with a restart; settings-refused
-// err  none: if one setting is wrong, or a file that held something is gone or empty, all settings stay as they are
+// err  none: if one setting is wrong, or a file that held something is gone or empty, all settings remain as they are
 //
 // settings/PORT.json or settings/build.json in the data folder has the settings of the last start, so that a start with
 // others is in the audit trail, as a reload is. Secrets are in it as salted SHA-256, to see that they changed. Where the
@@ -73,7 +73,7 @@ export async function recordStart(
   }
 }
 
-/** Notes the settings in force; those of a read-only data folder are not known to the next start. */
+/** Notes the active settings; those of a read-only data folder are not known to the next start. */
 function noteSettings(settings: Settings, role: Role, log: Pick<RunningServer["log"], "error">): void {
   const path = fileOf(settings, role);
   const salt = randomBytes(16).toString("hex");
@@ -92,7 +92,7 @@ function noteSettings(settings: Settings, role: Role, log: Pick<RunningServer["l
   }
 }
 
-/** Undefined where nothing differs, or nothing is known of an earlier start. */
+/** Undefined if nothing differs, or nothing is known of an earlier start. */
 function startEntry(settings: Settings, role: Role): HostEntry | undefined {
   const known = readKnown(fileOf(settings, role));
   if (known === undefined) return undefined;
@@ -112,7 +112,7 @@ function readKnown(path: string): Known | undefined {
   try {
     return knownSettings.parse(JSON.parse(readFileSync(path, "utf8")));
   } catch {
-    return undefined; // damaged: as at a first start, and written anew
+    return undefined; // damaged: as at a first start, and written again
   }
 }
 
@@ -143,7 +143,7 @@ export class LiveSettings {
     this.read = read;
   }
 
-  /** @param apply called with settings that are in force from now on */
+  /** @param apply called with settings that are active from now on */
   reloadOnHangUp(
     stopper: Stopper,
     { log, audited }: Pick<RunningServer, "log" | "audited">,

@@ -29,7 +29,7 @@ const FLAG_OF: Readonly<Record<string, string>> = {
   override: "override",
 };
 
-/** Runs `read`. @throws CliError for what it refuses, with flags in place of members */
+/** Runs `read`. @throws CliError for what it refuses, with flags instead of members */
 export function checked<T>(title: string, read: () => T): T {
   try {
     return read();

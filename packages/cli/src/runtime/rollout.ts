@@ -75,7 +75,7 @@ export function requireReady(statement: Statement, rollout: Rollout): void {
 
 /**
  * Looks at the reports until enough servers are ready, or too few can become so, or the time is over.
- * @returns undefined when `signal` was aborted first
+ * @returns undefined if `signal` was aborted first
  */
 async function watchRollout(
   read: () => Promise<Rollout>,
@@ -99,7 +99,7 @@ async function watchRollout(
   }
 }
 
-/** Reads the reports, until enough are ready or the time is over; undefined when it was stopped. */
+/** Reads the reports, until enough are ready or the time is over; undefined if it was stopped. */
 export async function watched(
   settings: Settings,
   context: Context,

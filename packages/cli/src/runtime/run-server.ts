@@ -1,4 +1,4 @@
-// run-server.ts: serves until a stop, with what goes on beside it.
+// run-server.ts: serves until a stop, with what continues beside it.
 
 import type { Settings } from "@inkling/contract";
 import type { Mode } from "@inkling/engine";
@@ -28,8 +28,8 @@ interface RunOptions extends Pick<ServerOptions, "actions"> {
 
 /**
  * Serves until a stop, and tells the service manager.
- * @param beside what goes on meanwhile, until the stop; when it fails, the server stops in order
- * @throws StartError or StoreError before it serves, each with a hint of its own; what `beside` throws
+ * @param beside what continues meanwhile, until the stop; when it fails, the server stops in order
+ * @throws StartError or StoreError before it serves, each with its own hint; what `beside` throws
  */
 export async function serveUntilStopped(
   { live, ...rest }: RunOptions,

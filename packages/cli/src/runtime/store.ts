@@ -1,4 +1,4 @@
-// store.ts: the database for one command: opened, compared with what servers know, and changed with an entry in the audit
+// store.ts: the database for one command: opened, compared with what servers have, and changed with an entry in the audit
 // trail.
 //
 // err  CliError with a hint; StoreError where an entry can neither be stored nor kept for later: nothing was changed
@@ -53,7 +53,7 @@ export async function withExistingStore<T>(
 }
 
 /**
- * Says so where a command is about to make the database: a server that uses another one learns nothing of the change.
+ * Says so where a command is about to make the database: a server that uses a different database will not see the change.
  * @returns whether it is
  */
 export function warnOfNewDatabase(settings: Settings, terminal: ErrorOutput): boolean {
@@ -108,7 +108,7 @@ export async function auditedBy<T>(
   }
 }
 
-/** What waits goes on to wait. */
+/** What waits continues to wait. */
 export function ignoreAway(error: unknown): void {
   if (!(error instanceof StoreError) || error.code !== "AWAY") throw error;
 }

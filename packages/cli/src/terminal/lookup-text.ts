@@ -85,7 +85,7 @@ function named({ name, iso_code, code = iso_code }: Named): string | undefined {
   return name !== undefined && code !== undefined ? `${name} (${code})` : (name ?? code);
 }
 
-/** "AS13335 Cloudflare, Inc., 104.16.0.0/12: hosting, cdn"; undefined where nothing is known. */
+/** "AS13335 Cloudflare, Inc., 104.16.0.0/12: hosting, cdn"; undefined if nothing is known. */
 function networkRow(network: Geolocation["network"]): readonly string[] | undefined {
   if (network === null || network === undefined) return undefined;
   const { asn, organization, prefix, kind, shared, services, operator } = network;

@@ -1,4 +1,4 @@
-// progress.ts: a build's events -> a live line on a terminal, and lines that stay.
+// progress.ts: a build's events -> a live line on a terminal, and lines that remain.
 //
 // in   BuildEvents and the time of each; nothing here reads a clock or writes
 // out  lines to keep, and the one line that is rewritten in place

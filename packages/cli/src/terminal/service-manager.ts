@@ -38,7 +38,7 @@ export function serviceManager({ notifySocket, watchdogUsec }: NotifyOptions): S
       send("READY=1");
       if (watchdogUsec !== undefined) setInterval(() => send("WATCHDOG=1"), watchdogUsec / 2_000).unref();
     },
-    stopping: () => send("STOPPING=1"), // the watchdog goes on: a stop that hangs ends, too
+    stopping: () => send("STOPPING=1"), // the watchdog continues: a stop that hangs ends, too
   };
 }
 

@@ -1,7 +1,7 @@
 // caller-address.ts: the visitor's address, behind any number of proxies.
 //
 // in   the address of the connection, X-Forwarded-For, which proxies are trusted
-// out  the visitor's address; undefined when it is not known
+// out  the visitor's address; undefined if it is not known
 // note X-Forwarded-For is read from the right, where trusted proxies append: entries that a visitor sends are further
 //      left and never reached. Without trusted proxies the header is not read at all.
 
@@ -40,7 +40,7 @@ export function readTrust(trust: TrustProxy): ReadTrust {
 }
 
 /**
- * @param peer address of the connection; undefined when the runtime does not provide it
+ * @param peer address of the connection; undefined if the runtime does not provide it
  * @param forwardedFor the header, or its lines joined by ","
  * @returns in normal form
  */

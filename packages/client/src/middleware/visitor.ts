@@ -13,9 +13,9 @@ import { callerAddress, isLoopback, type ReadTrust, readTrust, type TrustProxy }
 
 /** The sender of a request. With `onUnavailable: "throw"` no lookup returns `Unavailable`. */
 export interface Visitor {
-  /** In normal form; undefined when it is not known. */
+  /** In normal form; undefined if it is not known. */
   readonly address: string | undefined;
-  /** Where the visitor is; undefined when the place is unknown. */
+  /** Where the visitor is; undefined if the place is unknown. */
   geolocate<const O extends LookupOptions>(
     options?: O,
   ): Promise<LookupResult<"geolocate", O> | undefined | Unavailable>;
@@ -42,7 +42,7 @@ export interface AddressOptions<R> {
    * not read.
    */
   readonly trustProxy?: TrustProxy;
-  /** Finds the visitor's address instead; for platforms with a header of their own. */
+  /** Finds the visitor's address instead; for platforms with their own header. */
   readonly address?: (request: R) => string | undefined;
   /** On a developer's machine: the address that visitors from this machine itself count as. */
   readonly loopback?: string;
@@ -82,7 +82,7 @@ export function visitors<R>(
   };
 }
 
-/** Finds the address that each request counts as sent from; undefined when it is not known. @throws TypeError */
+/** Finds the address that each request counts as sent from; undefined if it is not known. @throws TypeError */
 export function addressFinder<R>(
   { trustProxy = 0, address: readAddress, loopback }: AddressOptions<R>,
   factsOf: (request: R) => RequestFacts,

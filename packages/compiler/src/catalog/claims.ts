@@ -40,7 +40,7 @@ export type NetworkLabel = Label | GuardKind | NetworkKind;
 
 /**
  * What a domain claim is about; `free` and `relay` are allow-lists. `popular` only weighs against disposable lists, below
- * a `shared` domain anybody gets a name of their own. An entry that is `copied` is an old one, which lists took from each other.
+ * a `shared` domain anybody gets their own name. An entry that is `copied` is an old one, which lists took from each other.
  */
 export type DomainSubject = "disposable" | "free" | "relay" | "popular" | "shared" | "copied";
 
@@ -52,7 +52,7 @@ export interface NetworkClaims {
   readonly networks: readonly Prefix[];
   /** Of an operator's own feed; the policy's tables have those of built-in ones. */
   readonly weight?: number;
-  /** Who runs the networks, where the feed is that operator's. */
+  /** Who runs the networks, if the feed is that operator's. */
   readonly operator?: string;
   /** Feeds that it takes entries from: an entry of both counts once. */
   readonly lineage?: readonly string[];

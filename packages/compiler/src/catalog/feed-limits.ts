@@ -8,7 +8,7 @@ export const WEEK = 7 * DAY;
 export const MIB = 2 ** 20;
 
 const NEVER = Number.POSITIVE_INFINITY;
-/** Of a list that is new each time, or is ours. */
+/** Of a list that is new each time, or is Inkling's. */
 export const ANY_CHANGE = Number.POSITIVE_INFINITY;
 
 /** After how long a copy is stale, and after how long it is dropped; docs/policy.md gives the reasons, policy/age.ts applies them. */
@@ -34,7 +34,7 @@ export const AGE = {
   placeFeeds: { staleHours: 14 * DAY, dropHours: 180 * DAY },
   // MaxMind's licence: older copies have to be destroyed.
   maxmind: { staleHours: 10 * DAY, dropHours: 30 * DAY },
-  ours: { staleHours: 2 * 365 * DAY, dropHours: NEVER },
+  builtIn: { staleHours: 2 * 365 * DAY, dropHours: NEVER },
 } as const satisfies Record<string, AgeLimits>;
 
 /** A list of single addresses. */
@@ -43,12 +43,12 @@ export const ADDRESSES = { v4: 32, v6: 128 } as const;
 /** A URL that is the same every day. */
 export const fixed = (url: string) => () => [url];
 
-/** Rows of ours, each with its source. */
+/** Rows of Inkling's, each with its source. */
 export const OURS = {
   urls: () => [],
   licence: "Apache-2.0",
   cadenceHours: 26 * WEEK,
-  age: AGE.ours,
+  age: AGE.builtIn,
   change: ANY_CHANGE,
   maxBytes: MIB,
 } as const;

@@ -181,7 +181,7 @@ function formatOf({ form, claims }: OwnFeed): Format {
 
 /** A file that the operator keeps does not age by itself; what a publisher stops renewing does. */
 function ageOf({ url, max_age_days, every_hours = DAY }: OwnFeed, usual: AgeLimits): AgeLimits {
-  if (max_age_days === undefined) return url === undefined ? AGE.ours : widened(usual, every_hours);
+  if (max_age_days === undefined) return url === undefined ? AGE.builtIn : widened(usual, every_hours);
   const dropHours = max_age_days * DAY;
   return { staleHours: dropHours / 2, dropHours };
 }

@@ -27,12 +27,12 @@ export const EXTENSIONS = {
   "github-meta": "json",
   "misp-json": "json", // a warning list of networks
   "misp-domains": "json", // a warning list of domains
-  "exit-networks": "csv", // ours: rows of network,operator,source
+  "exit-networks": "csv", // Inkling's: rows of network,operator,source
   "json-networks": "json", // any document; a path names the networks
   "json-domains": "json", // any document; a path names the domains
-  "relay-domains": "csv", // ours: rows of domain,service,source
+  "relay-domains": "csv", // Inkling's: rows of domain,service,source
   "nro-delegated": "txt", // pipe-separated delegations
-  "vpn-systems": "csv", // ours: rows of asn,operator,source
+  "vpn-systems": "csv", // Inkling's: rows of asn,operator,source
   "asn-lines": "txt", // AS45090 a line, "#" starts a comment
   "asn-entities": "csv", // rows of ASN,Entity
   "as-metadata": "json", // ipverse's: asn, metadata.category
@@ -47,7 +47,7 @@ export interface Seed {
   /** Inside the package; several when the publisher splits by family. */
   readonly files: readonly string[];
   readonly format: Format;
-  /** The licence of this copy, where it differs from the feed's. */
+  /** The licence of this copy, if it differs from the feed's. */
   readonly licence?: string;
   /** When the data was made, ISO date: as the version states, or when npm got the version of package-lock.json. */
   readonly published: string;
@@ -90,7 +90,7 @@ export const CREDENTIALS = [
 ] as const;
 type CredentialName = (typeof CREDENTIALS)[number];
 
-/** maxmindAccountId -> INKLING_MAXMIND_ACCOUNT_ID, where an operator sets it. */
+/** maxmindAccountId -> INKLING_MAXMIND_ACCOUNT_ID, if an operator sets it. */
 export const variableName = (setting: string): string =>
   `INKLING_${setting.replace(/[A-Z]/g, "_$&").toUpperCase()}`;
 
@@ -112,13 +112,13 @@ export interface Feed {
   /** The text that the licence requires to be shown. */
   readonly attribution?: string;
   readonly cadenceHours: number;
-  /** Who runs what the feed lists, where it publishes that itself: a lower-case name, as in `network.operator`. */
+  /** Who runs what the feed lists, if it publishes that itself: a lower-case name, as in `network.operator`. */
   readonly operator?: string;
   /** Its claim about a network; feeds of networks only. */
   readonly label?: NetworkLabel;
   /** Of an operator's own feed: its weight, which the policy's tables have of built-in ones. */
   readonly weight?: number;
-  /** Of a feed of kinds: the kind of all its systems, where the form has none, and its weight (docs/policy.md). */
+  /** Of a feed of kinds: the kind of all its systems, if the form has none, and its weight (docs/policy.md). */
   readonly systems?: { readonly kind?: NetworkKind; readonly weight: number };
   readonly age: AgeLimits;
   /**
@@ -160,9 +160,9 @@ export interface Feed {
   readonly allowHttp?: true;
   /** Of an operator's own feed: a digest of what decides what is made of its file. */
   readonly definition?: string;
-  /** A file of ours in this package, relative to its root. */
+  /** A file of Inkling's in this package, relative to its root. */
   readonly own?: string;
-  /** Of that file, where it is not the publisher's. */
+  /** Of that file, if it is not the publisher's. */
   readonly ownFormat?: Format;
 }
 

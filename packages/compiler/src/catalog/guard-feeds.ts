@@ -1,6 +1,6 @@
 // guard-feeds.ts: feeds of networks that lists name by mistake: policy removes their flags.
 //
-// policy/guards.ts has the effect of each kind. Published lists have a fallback file of ours; networks that are not
+// policy/guards.ts has the effect of each kind. Published lists have a fallback file of Inkling's; networks that are not
 // published in machine-readable form are our own lists.
 // src  each row of data/guards names the page it was read on, in August 2026
 
@@ -9,7 +9,7 @@ import { ADDRESSES, AGE, DAY, fixed, MIB, OURS, WEEK } from "./feed-limits.ts";
 
 const own = (name: string) => `data/guards/${name}.csv`;
 
-/** An operator's list of its own networks, with a fallback file of ours. */
+/** An operator's list of its own networks, with a fallback file that Inkling has. */
 const PUBLISHED = {
   sets: "guard",
   licence: "none stated; facts that the operator publishes for this use",
@@ -21,7 +21,7 @@ const PUBLISHED = {
 
 const OUR_GUARDS = { ...OURS, sets: "guard", format: "exit-networks", homepage: "docs/policy.md" } as const;
 
-/** Machines of one operator, a list of addresses; none of ours stands in for it. */
+/** Machines of one operator, a list of addresses; none of Inkling's stands in for it. */
 const MACHINES = {
   ...PUBLISHED,
   format: "ip-lines",

@@ -68,7 +68,7 @@ const SPAMHAUS = {
   maxBytes: 16 * MIB,
 } as const;
 
-/** An operator's geofeed of its own networks; placed by the general database's places. */
+/** An operator's geofeed of the networks it runs; placed by the general database's places. */
 const GEOFEED = {
   sets: "geolocation",
   format: "geofeed-csv",

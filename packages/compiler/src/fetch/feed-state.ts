@@ -2,7 +2,7 @@
 //
 // in   a feed, the data folder
 // out  FeedState: read once when a load begins, written once when it ends
-// err  a damaged file is a state with `damage` alone; what node:fs throws when the folder cannot be written
+// err  a damaged file is a state with `damage` only; what node:fs throws when the folder cannot be written
 //
 // Bodies have their checksum in their names, and the state names the ones that count. Files are only replaced by rename,
 // bodies before the state that names them: a killed process leaves either the old state or the new one.

@@ -44,7 +44,7 @@ export class AnswerError extends FeedError {
   }
 }
 
-/** Not arrived when the build has to go on: no failure of the publisher. */
+/** Not arrived when the build has to continue: no failure of the publisher. */
 export class LateError extends FeedError {
   constructor() {
     super("has not arrived yet: it is fetched further after this release");
@@ -64,13 +64,13 @@ export interface Download {
   readonly url: string;
   /** URL of a text whose first word is the SHA-256 of the file as sent. */
   readonly checksumUrl?: string | undefined;
-  /** Credentials; sent to this URL's origin alone, wherever it redirects to. */
+  /** Credentials; sent to this URL's origin only, wherever it redirects to. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly into: string;
   readonly maxBytes: number;
   readonly userAgent: string;
   readonly times: FetchTimes;
-  /** When the build goes on without it, as performance.now() counts; undefined: never. */
+  /** When the build continues without it, as performance.now() counts; undefined: never. */
   readonly deadline?: number | undefined;
   /** Hosts that may be redirected to, beside the URL's own. */
   readonly redirects?: readonly string[] | undefined;
@@ -82,7 +82,7 @@ export interface Download {
 }
 
 /**
- * @returns undefined when the copy at hand is still current
+ * @returns undefined if the copy at hand is still current
  * @throws FeedError with the reason why there is no usable response
  */
 export async function download(request: Download): Promise<Validators | undefined> {

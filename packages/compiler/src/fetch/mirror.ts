@@ -31,7 +31,7 @@ const NOTHING_KNOWN: Known = { findFrom: () => undefined };
 /**
  * The copy that a mirror folder has.
  * @param into where a large file is written, to be mapped, and removed again
- * @returns undefined when it has none
+ * @returns undefined if it has none
  * @throws FeedError when it has several, or one that cannot be read or is too large, or the folder does not answer;
  *   LateError at the deadline; what node:fs throws when `into` cannot be written
  */

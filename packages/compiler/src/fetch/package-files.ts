@@ -1,4 +1,4 @@
-// package-files.ts: copies of a feed that come with Inkling: seeds in npm packages, and files of our own.
+// package-files.ts: copies of a feed that come with Inkling: seeds in npm packages, and our own files.
 //
 // err  FeedError: the package is not installed, a file cannot be read
 

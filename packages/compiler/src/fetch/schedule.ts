@@ -84,7 +84,7 @@ export function dueAt(feed: Feed, attempts: Attempts, now: Date): Date {
 /** Why a feed is not requested now: not due, or held by Retry-After or its budget. */
 export type Hold = { readonly why: "not due" } | { readonly why: "held"; readonly reason: string };
 
-/** @returns undefined when it may be requested */
+/** @returns undefined if it may be requested */
 export function findHold(feed: Feed, attempts: Attempts, now: Date, onlyDue: boolean): Hold | undefined {
   const { waitUntil } = attempts;
   if (!isAhead(attempts, now) && waitUntil !== undefined && Date.parse(waitUntil) > now.getTime())

@@ -45,7 +45,7 @@ export interface SourceOptions {
   readonly credentials?: Credentials;
   readonly userAgent?: string;
   readonly times?: FetchTimes;
-  /** When the build goes on without what has not arrived, as performance.now() counts. */
+  /** When the build continues without what has not arrived, as performance.now() counts. */
   readonly deadline?: number | undefined;
   /** Folder of an installed npm package; throws when it is not installed. */
   readonly packageFolder?: ((name: string) => string) | undefined;
@@ -153,7 +153,7 @@ interface Request {
   readonly feed: Feed;
   /** Without secrets: shown, and stored as the copy's origin. */
   readonly url: string;
-  /** The request with its secrets, where it has any. */
+  /** The request with its secrets, if it has any. */
   readonly secretRequest?: { readonly url: string; readonly checksumUrl?: string };
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly source: "mirror" | "fetched";

@@ -56,7 +56,7 @@ export const HOW = {
   estimate: { label: "estimated", why: "the source states none: measured for such places of the country" },
 } as const;
 
-/** Feed of entries that rest on tables of our own. */
+/** Feed of entries that rest on our own tables. */
 export const OURS = "inkling";
 
 /** Which members `after` has that `before` has not, as bits. */

@@ -2,7 +2,7 @@
 //
 // in   the places, how many IPv4 addresses each has, the names that will be asked for
 // out  the place of a city; the middle of a country or region, and the radius that holds two of three of its addresses
-// err  undefined where the database has no such place, or has it in another region
+// err  undefined if the database has no such place, or has it in another region
 // cost decodes every place once, 1 s for DB-IP City; 17 bytes a place. A middle takes 10 ms for the largest country
 
 import type { RangeColumns } from "@inkling/engine";

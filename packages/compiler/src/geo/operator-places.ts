@@ -1,11 +1,11 @@
-// operator-places.ts: what operators state of their own networks, laid over a geolocation database.
+// operator-places.ts: what operators state about their own networks, laid over a geolocation database.
 //
 // in   geofeeds and anycast networks in order of preference, the database, the country each network is registered in
 // out  for each network a place number: the database's own, or one beyond them, of an operator's place
 // cost a pass over what is stated for each depth of nesting, one over the countries; places are made on first use
 //
 // A city, or a country or region that the database contradicts, is the operator's; where it only confirms the database,
-// the database's place stays. One address of an anycast network is in many places at once: the country that it is
+// the database's place remains. One address of an anycast network is in many places at once: the country that it is
 // registered in is all that is known: a city, coordinates, a radius or a time zone would be invented.
 
 import {
@@ -119,7 +119,7 @@ export class OperatorPlaces {
     );
   }
 
-  /** Reads the database. @param cover of IPv4, where the database is made of several */
+  /** Reads the database. @param cover of IPv4, if the database is made of several */
   prepare(cover: RangeColumns | undefined): void {
     const names = this.rows.filter((row): row is Row & CityName => row.city !== undefined);
     const weights = weigh(this.general, cover);

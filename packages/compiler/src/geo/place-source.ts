@@ -58,7 +58,7 @@ export class GeoSource extends Source implements PlaceSource {
   }
 }
 
-/** A database of countries alone; networks without a valid code are left out. */
+/** A database of countries only; networks without a valid code are left out. */
 export class CountrySource extends Source implements RegisteredCountries {
   /** By id: each code once. */
   readonly countries: readonly string[];

@@ -6,7 +6,7 @@
 // cost 0.2 µs a record (zod: the same, but it refuses a whole record for one wrong member)
 //
 // Coordinates 0,0 are unknown: DB-IP's 703,356 records hold none in the Gulf of Guinea, other makers write them for
-// "unknown". A single 0 stays: Stratford lies on the meridian.
+// "unknown". A single 0 remains: Stratford lies on the meridian.
 
 import type { Place, Subdivision } from "../place/place.ts";
 import { withoutDistrict } from "../place/place-names.ts";
@@ -74,7 +74,7 @@ function readNested(members: Members, ignored: Ignored): Place {
 
 const isRadius = (km: number) => Number.isInteger(km) && km > 0 && km <= MAX_RADIUS;
 
-/** Code and English name; a name without a code stays, a name of ZZ goes. */
+/** Code and English name; a name without a code remains, a name of ZZ goes. */
 function readCountryMap(country: Members): { code?: string | undefined; name?: string | undefined } {
   if (country.values.iso_code === "ZZ") return {};
   return { code: country.country("iso_code"), name: country.english() };

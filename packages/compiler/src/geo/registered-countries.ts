@@ -3,7 +3,7 @@
 import type { Prefix } from "@inkling/engine";
 import type { RegisteredCountries } from "./place-list.ts";
 
-/** Registered countries from a list of networks; of two that overlap, the first in address order stays. */
+/** Registered countries from a list of networks; of two that overlap, the first in address order remains. */
 export function registeredFromList(
   rows: readonly { readonly prefix: Prefix; readonly country: string }[],
 ): RegisteredCountries {

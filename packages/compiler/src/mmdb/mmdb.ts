@@ -82,7 +82,7 @@ export class Mmdb {
 
   /**
    * The record of one address, as it stands: IPv4 inside IPv6 is the caller's to unwrap.
-   * @returns undefined when the database has nothing on it
+   * @returns undefined if the database has nothing on it
    * @throws MmdbError when a node on its path is corrupt
    */
   find(address: IpAddress): Found | undefined {

@@ -9,7 +9,7 @@
 import { Mmdb, MmdbError, type NetworkVisitor } from "./mmdb.ts";
 import { OffsetIds } from "./offset-ids.ts";
 
-/** Called with one network (IPv4 in `w0` alone) and the number of its record. */
+/** Called with one network (IPv4 in `w0` only) and the number of its record. */
 export type IdVisitor = (w0: number, w1: number, w2: number, w3: number, bits: number, id: number) => void;
 
 /** Text and values of all records together, as a multiple of the file: GeoLite2 City comes to 8. */
@@ -79,7 +79,7 @@ export class MmdbRecords {
     });
   }
 
-  /** The record at a place that {@link AddRecord} was called with, decoded anew. */
+  /** The record at a place that {@link AddRecord} was called with, decoded again. */
   decode(at: number): unknown {
     const { db, base } = this.parts.findLast((part) => at >= part.base)!;
     return db.decode(at - base);

@@ -14,7 +14,7 @@ export const SEPARATOR_BYTES = 16;
 export type RecordSize = 24 | 28 | 32;
 
 /**
- * Called with one network: its first address (IPv4 in `w0` alone), its length, and where its record is.
+ * Called with one network: its first address (IPv4 in `w0` only), its length, and where its record is.
  */
 export type NetworkVisitor = (
   w0: number,

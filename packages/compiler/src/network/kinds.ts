@@ -117,7 +117,7 @@ export const NAME_WEIGHT = 2;
 /** What feeds and rules say of one system, and what follows. */
 export interface KindVerdict {
   readonly kind: NetworkKind;
-  /** Undefined where no rule fits. */
+  /** Undefined if no rule fits. */
   readonly rule: KindRule | undefined;
   /** Feeds that state a kind. */
   readonly stated: readonly { readonly feed: string; readonly kind: NetworkKind }[];
@@ -125,7 +125,7 @@ export interface KindVerdict {
 
 /**
  * The kind with the heaviest claims; `unknown` where two are as heavy. A rule for a mobile operator agrees with a feed that
- * has isp alone.
+ * has isp only.
  */
 export function judgeKind(
   asn: number,

@@ -34,7 +34,7 @@ export function forEachRow(
   if (header === undefined) throw new FeedError(`lacks its header ${columns?.join() ?? ""}`.trimEnd());
 }
 
-/** The fields of one line; undefined where a quote is not closed. */
+/** The fields of one line; undefined if a quote is not closed. */
 export function splitRow(line: string): string[] | undefined {
   const fields: string[] = [];
   FIELD.lastIndex = 0;

@@ -16,7 +16,7 @@ export class DomainList {
 
   /**
    * Adds the domain in `text`; anything else is tallied as unusable.
-   * @param service who runs it, "" when unknown; of several, the first named one stays
+   * @param service who runs it, "" when unknown; of several, the first named one remains
    */
   add(line: number, text: string, service = ""): void {
     const domain = toAsciiDomain(text);

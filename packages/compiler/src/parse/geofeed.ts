@@ -73,7 +73,7 @@ class GeofeedList extends NetworkList {
   }
 }
 
-/** Undefined where the country is neither empty nor a code. */
+/** Undefined if the country is neither empty nor a code. */
 function readPlace([, code = "", region = "", city = ""]: readonly string[]): StatedPlace | undefined {
   const country = code.toUpperCase();
   if (country === "") return {};

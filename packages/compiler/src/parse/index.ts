@@ -34,7 +34,7 @@ export { type Delegation, parseNroDelegated } from "./nro-delegated.ts";
 export type ParsedNetworks = ReturnType<typeof parseIpLines> & { readonly stated?: StatedPlaces };
 export type ParsedDomains = ReturnType<typeof parseDomainLines>;
 
-/** @param path of the entries, where the format has one */
+/** @param path of the entries, if the format has one */
 type Parse<Parsed> = (body: Uint8Array, path: string) => Parsed;
 
 const NETWORK_PARSERS: { readonly [F in Format]?: Parse<ParsedNetworks> } = {

@@ -20,7 +20,7 @@ type Parser<Result> = (body: Uint8Array) => Parsed<Result>;
 type Parsed<Result> = Result & Skips & Stated;
 interface Stated {
   readonly publishedAt?: Date;
-  /** The copyright line that has to stay with the data. */
+  /** The copyright line that has to remain with the data. */
   readonly copyright?: string;
 }
 

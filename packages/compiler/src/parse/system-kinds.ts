@@ -37,7 +37,7 @@ export function isSystemFormat(format: Format): boolean {
   return format === "asn-lines" || format === "asn-entities" || format === "as-metadata";
 }
 
-/** @param kind of all systems, where the form has none. @throws FeedError */
+/** @param kind of all systems, if the form has none. @throws FeedError */
 export function parseSystemKinds(
   format: Format,
   body: Uint8Array,

@@ -42,7 +42,7 @@ export interface Build {
   readonly release: Release;
   /** false when the newest release has the same content already. */
   readonly published: boolean;
-  /** The release that stays in use because it is pinned, whatever was built. */
+  /** The release that remains in use because it is pinned, whatever was built. */
   readonly pinned?: string;
   /** Feeds of which a copy was refused, whether or not an older one is in use. */
   readonly refused: readonly string[];
@@ -82,7 +82,7 @@ export async function build(request: BuildRequest, effects: BuildEffects): Promi
 export class NothingToServe extends Error {}
 
 /**
- * @param deadline when it goes on without the feeds that have not arrived
+ * @param deadline when it continues without the feeds that have not arrived
  * @param arrived feeds that are loaded already
  */
 async function buildLocked(
@@ -156,13 +156,13 @@ function isMissing(loaded: LoadedFeed, now: Date): boolean {
   return hasSource && !isLoaded(loaded) && !loaded.refused && !loaded.unreached;
 }
 
-/** The release that stays in use because it is pinned. */
+/** The release that remains in use because it is pinned. */
 function pinnedBeside(dataDir: string, name: string): Pick<Build, "pinned"> {
   const pinned = currentName(dataDir);
   return pinned === undefined || pinned === name ? {} : { pinned };
 }
 
-/** Publishes the release that waits, as it was built; undefined when it is not sound, or another version built it. */
+/** Publishes the release that waits, as it was built; undefined if it is not sound, or another version built it. */
 function publishHeld(dataDir: string, waiting: Release, now: Date): Build | undefined {
   if (waiting.code !== codeDigest() || releaseId(waiting) !== waiting.id) return undefined;
   if (brokenSegments(dataDir, waiting).length > 0) return undefined;

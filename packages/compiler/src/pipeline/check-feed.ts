@@ -1,4 +1,4 @@
-// check-feed.ts: reads one feed as a build does, in a folder of its own, and keeps nothing.
+// check-feed.ts: reads one feed as a build does, in its own folder, and keeps nothing.
 //
 // in   a row of the feed table, where copies come from
 // out  the report that a build would give

@@ -62,7 +62,7 @@ export const buildEvent = z.discriminatedUnion("type", [
     unreached: z.array(z.string()).readonly(),
     /** Other feeds without a copy that can be used: not in the mirror, expired, or never fetched. */
     missing: z.array(z.string()).readonly(),
-    /** The release that stays in use because the operator pinned it, whatever was built. */
+    /** The release that remains in use because the operator pinned it, whatever was built. */
     pinned: z.string().optional(),
     /** The release that was built and is not published before the operator accepts it. */
     held: heldRelease.optional(),

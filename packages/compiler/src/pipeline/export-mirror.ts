@@ -32,7 +32,7 @@ interface MirrorExport {
   readonly leftOut: readonly LeftOut[];
 }
 
-/** Each file is replaced by rename; files of the same feeds under other names go, others stay. */
+/** Each file is replaced by rename; files of the same feeds under other names go, others remain. */
 export async function exportMirror(
   feeds: readonly Feed[],
   dataDir: string,
@@ -84,7 +84,7 @@ function writeCopy(path: string, copy: FeedCopy, now: Date): void {
   replaceFile(path, [copy.files[0]!.bytes], { mode: PUBLIC_FILE, modified: usableSince(copy) ?? now });
 }
 
-/** What the copy expires by (policy/age.ts): of a file without a date of its own, that is when it was put there. */
+/** What the copy expires by (policy/age.ts): of a file without its own date, that is when it was put there. */
 function usableSince({ fetchedAt, publishedAt }: FeedCopy): Date | undefined {
   return publishedAt ?? fetchedAt;
 }

@@ -2,7 +2,7 @@
 //
 // in   the feeds of a segment, and this program's own files
 // out  SHA-256, hex
-// The digest covers code and pinned dependencies, so a new version of Inkling builds everything anew.
+// The digest covers code and pinned dependencies, so a new version of Inkling builds everything again.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -34,7 +34,7 @@ export interface LoadedFeed {
   readonly trouble: Trouble | undefined;
   /** Whether its copy had not arrived when the build went on. */
   readonly late: boolean;
-  /** When its source is due; undefined when never. */
+  /** When its source is due; undefined if never. */
   readonly dueAt: Date | undefined;
   /** Reads the copy in use: empty when there is none. */
   readonly content: () => Content;
@@ -42,7 +42,7 @@ export interface LoadedFeed {
   readonly forget: () => void;
   /** Whether it is another copy than the last good one: no release was made with it. */
   readonly isUntried: boolean;
-  /** Stores what became of it once a release is made: the candidate is the last good copy, or is refused. */
+  /** Stores what became of it once a release exists: the candidate is the last good copy, or is refused. */
   readonly settle: () => void;
   /** The feed as it is without its candidate, which is refused when that settles. @param why no segment can be made */
   readonly withoutCandidate: (why: string) => Promise<LoadedFeed>;
@@ -164,7 +164,7 @@ const CONCURRENT_LOADS = 4;
 
 /**
  * Loads all chosen feeds, in the order of the feed table.
- * @param deadline when it goes on without the feeds that have not arrived, as performance.now() counts
+ * @param deadline when it continues without the feeds that have not arrived, as performance.now() counts
  * @param arrived feeds that are loaded already
  */
 export async function loadFeeds(

@@ -41,7 +41,7 @@ const HINTS: Readonly<Record<string, string>> = {
   ENOTDIR: "a part of the path is a file: choose another data folder with --data-dir",
 };
 
-/** @returns undefined for an error that is a defect of ours */
+/** @returns undefined for an error that is a defect of Inkling's */
 function hintFor(error: unknown): string | undefined {
   if (error instanceof DataFolderLocked) return "wait for it to end, then try again";
   if (error instanceof OwnFeedError)

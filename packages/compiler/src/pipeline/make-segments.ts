@@ -56,7 +56,7 @@ export async function makeSegments(
   return { segments, decided };
 }
 
-/** One segment, made and verified, or that of an earlier release with the same inputs; undefined when no feed decides it. */
+/** One segment, made and verified, or that of an earlier release with the same inputs; undefined if no feed decides it. */
 function makeSegment(
   kind: SegmentKind,
   feeds: readonly LoadedFeed[],

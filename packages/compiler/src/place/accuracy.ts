@@ -103,7 +103,7 @@ export function rowKeys(
 export const rowKey = (area: string, level: Level, density: Density | "", kind = ""): string =>
   `${area}\t${level}\t${density}\t${kind}`;
 
-/** By area, level, density and kind; undefined where the radius is more than the last step. */
+/** By area, level, density and kind; undefined if the radius is more than the last step. */
 const table = once(
   (): ReadonlyMap<string, number | undefined> =>
     new Map(

@@ -9,7 +9,7 @@ export interface Coordinates {
   readonly longitude: number;
 }
 
-/** Both coordinates, or undefined where one is missing, is out of bounds, or both are 0 (a source's "unknown"). */
+/** Both coordinates, or undefined if one is missing, is out of bounds, or both are 0 (a source's "unknown"). */
 export function knownCoordinates({ latitude, longitude }: Place): Coordinates | undefined {
   if (latitude === undefined || longitude === undefined) return undefined;
   if (!(Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180)) return undefined;

@@ -3,7 +3,7 @@
 // src  countries-list (npm): common English names ("South Korea", "Türkiye"), continents as GeoNames has them;
 //      corrected below where its name drops letters or parts, or its continent is not the one that the
 //      country's people and capital are on
-// err  undefined where the code is not a country's
+// err  undefined if the code is not a country's
 
 import { continents, countries } from "countries-list";
 import { cleanName } from "./place-names.ts";
@@ -28,9 +28,9 @@ const CONTINENTS: Readonly<Record<string, string>> = {
   RU: "EU", // as in UN M49 and in MaxMind's data
 };
 
-// ISO 3166-1 leaves these to users; XK, for Kosovo, is the one that feeds agree on.
+// ISO 3166-1 leaves these to users; XK, for Kosovo, is the code that feeds agree on.
 const USER_ASSIGNED = /^(?:AA|Q[M-Z]|X[A-JL-Z]|ZZ)$/;
-/** Written in place of a country when only a continent or nothing is known. */
+/** Written instead of a country when only a continent or nothing is known. */
 const NO_COUNTRY = new Set(["AP", "EU", "UN"]);
 
 const byCode = new Map<string, Country>(
@@ -45,7 +45,7 @@ export function findCountry(code: string): Country | undefined {
   return byCode.get(code);
 }
 
-/** The code in upper case, or undefined where it stands for no country: "", ZZ, XX, EU, AP, A1, … */
+/** The code in upper case, or undefined if it stands for no country: "", ZZ, XX, EU, AP, A1, … */
 export function countryCode(code: string | undefined): string | undefined {
   if (code !== undefined && byCode.has(code)) return code;
   const upper = code?.trim().toUpperCase();

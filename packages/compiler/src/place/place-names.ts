@@ -1,7 +1,7 @@
 // place-names.ts: names as sources write them -> names fit to print, and keys to compare them by.
 //
 // in   any text a source holds for a name
-// out  cleanName: the same name, printable, in NFC; undefined when nothing readable is left
+// out  cleanName: the same name, printable, in NFC; undefined if nothing readable is left
 //      withoutDistrict: the city alone
 //      nameKeys: what two spellings of one name have in common
 
@@ -41,7 +41,7 @@ const KIND_WORDS = new Set(
 );
 
 // Controls, zero-width and direction marks, the replacement character, lone surrogates.
-// U+200C and U+200D stay: Persian and Indic spelling needs them.
+// U+200C and U+200D remain: Persian and Indic spelling needs them.
 const UNPRINTABLE = /[\p{Cc}\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffd\p{Cs}]+/gu;
 const PLAIN = /^[!-~]+(?: [!-~]+)*$/;
 const READABLE = /[\p{L}\p{N}]/u;
@@ -52,7 +52,7 @@ const FORMULA = /^[=+@\-\uff1d\uff0b\uff20\uff0d\s]+/u;
 
 /**
  * The name in NFC, without control characters, with single spaces, and no sign of a formula in front.
- * @returns undefined when no letter or digit is left ("", "-", "?")
+ * @returns undefined if no letter or digit is left ("", "-", "?")
  */
 export function cleanName(text: string | undefined): string | undefined {
   if (text === undefined || CLEAN.test(text)) return text;

@@ -2,7 +2,7 @@
 //
 // in   a country code and a name in any common spelling, or a code
 // out  the part of the code after the hyphen, or the English name
-// err  undefined where a name is unknown, or fits more than one code
+// err  undefined if a name is unknown, or fits more than one code
 // src  iso-3166 (npm: codes, ISO's names), data/subdivision-names.csv (English names of Unicode CLDR),
 //      data/subdivision-changes.csv (ISO's changes since), data/subdivision-aliases.csv (spellings of feeds),
 //      data/subdivision-cities.csv (former subdivisions, told apart by the city)
@@ -95,7 +95,7 @@ export function findSubdivisionCode(country: string, name: string, parent?: stri
 }
 
 /**
- * The code of the subdivision that a city lies in, where a feed names a former one.
+ * The code of the subdivision that a city lies in, if a feed names a former one.
  * @param name of the former subdivision
  * @returns the part of the ISO 3166-2 code after the hyphen
  */

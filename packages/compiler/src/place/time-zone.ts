@@ -1,7 +1,7 @@
 // time-zone.ts: the IANA time zone of a place.
 //
 // in   a country (may be unknown), coordinates, and whether they mean a place inside the country
-// out  an IANA name such as Europe/Vienna; undefined when not known
+// out  an IANA name such as Europe/Vienna; undefined if not known
 // src  tz-lookup (npm, coarse polygons), data/time-zones.csv (the zones of each country)
 // cost one map lookup, or one tz-lookup (36 ns)
 //
@@ -16,7 +16,7 @@ const zonesByCountry = once(
   () => new Map(dataTable("time-zones.csv").map(([code, zones]) => [code!, zones!.split(" ")])),
 );
 
-/** @param coordinates undefined when they are unknown, or stand for the country as a whole */
+/** @param coordinates undefined if they are unknown, or stand for the country as a whole */
 export function findTimeZone(
   country: string | undefined,
   coordinates: Coordinates | undefined,

@@ -1,7 +1,7 @@
 // age.ts: how long the copy of a feed is used.
 //
 // in   the feed's limits (feed.ts, AgeLimits), the dates of the copy, and the time now
-// out  "fresh"; "stale": reported and used; "dropped": ignored. A copy without a date (ours, or a seed's) is fresh
+// out  "fresh"; "stale": reported and used; "dropped": ignored. A copy without a date (Inkling's, or a seed's) is fresh
 
 import type { AgeLimits } from "../catalog/feed.ts";
 

@@ -25,7 +25,7 @@ export interface Doubt extends WeightedList {
 }
 
 const RESERVED = /(?:^|\.)((?:gov|edu|mil|int)|(?:gov|govt|gob|gouv|gub|go|mil|edu|ac)\.[a-z]{2})$/;
-/** Domains on lists of their own observation that make an ending an open one. */
+/** Domains on lists that rest on observation: so many make an ending an open one. */
 const OPEN_FROM = 3;
 
 export class DomainDoubts {

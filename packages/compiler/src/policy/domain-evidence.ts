@@ -15,7 +15,7 @@ import type { EvidenceText } from "./evidence.ts";
 
 type DomainEvidence = ReadonlyMap<string, readonly EvidenceText[]>;
 
-/** The feed of entries that are ours and on no list. */
+/** The feed of entries that are Inkling's and on no list. */
 const OURS = "inkling";
 const LABELS = { disposable: "disposable", free: "free_mail", relay: "relay" } as const;
 type Listed = keyof typeof LABELS;
@@ -160,7 +160,7 @@ function doubtEntry({ feed, label, weight, name, why }: Doubt, facts: Facts): Ev
 
 const whyOverruled = (facts: Facts) => (facts.isBelow ? WHY.below : WHY.outvoted);
 
-/** @param up beyond the names of one owner, where a relay counts as well */
+/** @param up beyond the names of one owner, if a relay counts as well */
 function findListings(
   claims: readonly DomainClaims[],
   path: readonly string[],

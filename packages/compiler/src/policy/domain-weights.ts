@@ -1,4 +1,4 @@
-// domain-weights.ts: the weight of each list of mail domains, and of a name itself, where there is something against a
+// domain-weights.ts: the weight of each list of mail domains, and of a name itself, if there is something against a
 // listing.
 //
 // A weight reflects a list's sources, not its size: lists that copy each other count once.
@@ -9,21 +9,21 @@ import { FEEDS } from "../catalog/feeds.ts";
 /** Feed -> weight; 1 for a feed that is not here. */
 export const WEIGHTS: Readonly<Record<string, number>> = {
   // For disposable.
-  "disposable-services": 4, // ours: each row with the service's own page as its source
+  "disposable-services": 4, // Inkling's: each row with the service's own page as its source
   "disposable-email-domains": 2, // people review each entry in a pull request
   fakefilter: 4, // takes domains from the services' own pages, day by day
   "disposable-domains": 1, // collects other lists, the two above and mailchecker among them: mostly copies
   "disposable-domains-mx": 1, // those of them with a live mail server
   "tompec-domains": 1, // its older part is unreviewed, and states no sources
   // Against.
-  "ordinary-mail": 8, // ours: each row with a source; more than all default lists together
+  "ordinary-mail": 8, // Inkling's: each row with a source; more than all default lists together
   "free-mail": 2, // grown from lists that put every unknown domain under "free": emailondeck.com, mail.tm
   "cloudflare-top-100k": 3, // as much as a reviewed list and a live mail server: services are popular, too
   "tranco-10k": 3,
 };
 
 /**
- * Of a list that goes by its own observation or review: it makes a domain disposable alone, where nothing speaks against
+ * Of a list that goes by its own observation or review: it makes a domain disposable only, where nothing speaks against
  * it. Other lists need one of another publisher, or a live mail server, to confirm them. docs/accuracy.md has the recall and the precision of other settings.
  */
 export const OWN_OBSERVATION = 2;

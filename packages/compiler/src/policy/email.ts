@@ -11,7 +11,7 @@
 //   2 a domain whose names below belong to strangers: never, and claims about it say nothing about these names
 //   3 a relay, what is below it, and what is above it (flagging the parent would flag the relay): never
 //   4 below a disposable domain: disposable
-//   5 on no list of free mail, and nothing else against it (domain-doubts.ts): disposable where a list of its own
+//   5 on no list of free mail, and nothing else against it (domain-doubts.ts): disposable if a list of its own
 //     observation has it, it had a live mail server, or its name says so. A name that is no old copy is also disposable where
 //     lists of two publishers have it, or one alone while no other is loaded that could confirm it
 //   6 otherwise a vote: weights (domain-weights.ts), a list and its copies once (lineage.ts); as many against as for: not
@@ -105,7 +105,7 @@ export function judgeDomains(claims: readonly DomainClaims[]): DomainVerdicts {
 }
 
 /**
- * Is one of these lists of its own observation, that of live mail servers included, or are they of two publishers?
+ * Is one of these lists based on its own observation, such as that of live mail servers, or are they of two publishers?
  * @param isCopy an old entry, which a second publisher has only copied as well
  */
 function isConfirmed(lists: readonly DomainClaims[], isCopy = false): boolean {

@@ -25,7 +25,7 @@ export const LABELS: Readonly<Record<Label, LabelRule>> = {
   botnet_c2: {},
   // Data centres also host sites' own servers, crawlers and offices' gateways.
   hosting: {},
-  // About places alone.
+  // About places only.
   anycast: {},
   // Ordinary people, many behind one address; the operator refuses abusers itself.
   relay: { takes: IS_PROXY | IS_ABUSER },
@@ -49,7 +49,7 @@ export const FLAG_BOUNDS: Readonly<Record<Flag, FlagBound>> = {
   // widest (/16 and /29 of X4BNet)
   // largest (0.082 %: 3,038,503 addresses; 2.6e12 /64s, as many as 605 /32s have): at most 32,768 /32s
   is_proxy: { widest: { v4: 12, v6: 20 }, largest: { v4: 0.02, v6: 2 ** 47 } },
-  // widest (/25 and /59 of our own list)
+  // widest (/25 and /59 of Inkling's list)
   // largest (0.00004 %: 1,622 addresses; 41 /64s): at most as many as a /32 has
   is_tor_exit: { widest: { v4: 24, v6: 48 }, largest: { v4: 0.0001, v6: 2 ** 32 } },
 };
@@ -57,7 +57,7 @@ export const FLAG_BOUNDS: Readonly<Record<Flag, FlagBound>> = {
 /** The weight that sets a flag. */
 export const QUORUM = 2;
 
-/** 2: sets a flag alone. 1: needs another list that does not copy it. */
+/** 2: sets a flag only. 1: needs another list that does not copy it. */
 type ListWeight = 1 | 2;
 
 const NOISY = new Set(FEEDS.filter(({ optIn }) => optIn?.why === "noisy").map(({ id }) => id));

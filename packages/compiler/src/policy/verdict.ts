@@ -7,7 +7,7 @@
 //   1 a flag is set when the lists for it weigh QUORUM together (labels.ts); copies count once (lineage.ts)
 //   2 for a Tor exit, lists of traffic do not count
 //   3 relay: never is_proxy or is_abuser
-//   4 guard: never the flags that its kind removes, or not those set by less specific lists or by one list alone; a wide
+//   4 guard: never the flags that its kind removes, or not those set by less specific lists or by one list only; a wide
 //     guard leaves is_tor_exit to a Tor list that names the address itself
 //   5 special-use: no flag at all
 
@@ -26,7 +26,7 @@ export interface Source extends Pick<EvidenceEntry, "feed" | "label">, WeightedL
   readonly adds: number;
   /** Bits of the flags that it removes. */
   readonly takes: number;
-  /** The same, of guards alone. */
+  /** The same, of guards only. */
   readonly guards: number;
   /** Bits of the flags that it removes where only lists of traffic or of a wider network set them. */
   readonly outweighs: number;
@@ -142,7 +142,7 @@ function judgeFlag(bit: number, counted: readonly Source[], isTorExit: boolean):
   return { bit, weight, isSet, isExact, isOutweighed, isRemoved: isOutweighed || isTaken };
 }
 
-/** The part of a source; undefined where it is no evidence. */
+/** The part of a source; undefined if it is no evidence. */
 function effectOf(
   source: Source,
   flags: readonly FlagVerdict[],

@@ -25,7 +25,7 @@ export class AnswerTemplates {
   /** Of what cannot be divided. */
   private readonly empty = this.add("", "");
 
-  /** The record of an answer, equal for equal answers alone; overwritten by the next one. */
+  /** The record of an answer, equal for equal answers only; overwritten by the next one. */
   divide(answer: string): Uint8Array {
     const room = DIVIDED_HEADER_BYTES + answer.length * 3;
     if (room > this.record.length) this.record = Buffer.alloc(room * 2);

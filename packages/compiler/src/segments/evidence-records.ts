@@ -1,6 +1,6 @@
 // evidence-records.ts: entries of evidence -> the sections `evidence…`.
 //
-// in   lists of entries; a network or domain is given by its span alone, since it contains the subject of the lookup
+// in   lists of entries; a network or domain is given by its span only, since it contains the subject of the lookup
 // out  a value for each list; equal lists share one record
 // err  RangeError beyond the format's limits: too many feeds, an entry that is too long
 // src  docs/segment-format.md; the reader is packages/engine/src/segment/evidence.ts

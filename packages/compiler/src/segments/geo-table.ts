@@ -111,7 +111,7 @@ function answerRanges(
 /** Of IPv6 a range counts as much as this many addresses of IPv4: both families count about the same then. */
 const ADDRESSES_OF_A_V6_RANGE = 1024;
 
-/** Of the answers, the share that stay whole: 95 % of addresses have one of these. */
+/** Of the answers, the share that remain whole: 95 % of addresses have one of these. */
 const WHOLE_SHARE = 1 / 6;
 
 /** The records that most addresses have, in order, after record 0: a lookup is quicker where they lie together. */

@@ -106,7 +106,7 @@ class TrieWriter {
       while (end < to && this.byteAt(end, byte) === key) end++;
       if (key > covered) this.setRun(count++, covered, row, row); // the value of the range before
       this.setRun(count++, key, row, end);
-      covered = this.isWhole(row, end, byte + 1) ? KEYS : key + 1; // one that starts here goes on to the next
+      covered = this.isWhole(row, end, byte + 1) ? KEYS : key + 1; // one that starts here continues to the next
       row = end;
     }
     if (covered < KEYS) this.setRun(count++, covered, to, to);

@@ -19,7 +19,7 @@ import { type Age, ageOf } from "../policy/age.ts";
 import { type Readable, readContent } from "./read-copy.ts";
 import { spaceChanges } from "./space.ts";
 
-/** What the gates know of a feed besides the copy at hand. */
+/** What the gates know of a feed apart from the copy at hand. */
 export interface Known {
   readonly state: FeedState;
   readonly kept: KeptCopies;

@@ -1,7 +1,7 @@
 // release-gate.ts: whether what a release flags is believable. Pure: the release before comes in.
 //
 // in   what the new release and the one before it flag (Release.flagged and disposable), and their feeds
-// out  why it has to wait for the operator, with the feeds that it came from; undefined when it may be published
+// out  why it has to wait for the operator, with the feeds that it came from; undefined if it may be published
 //
 // Gates of one copy (copy-gates.ts) stop a list that changes at once. This one also stops many lists that change together, and
 // one that grows a little each day. A release that loses much is held as well: what was flagged would be let in.

@@ -21,7 +21,7 @@ export class IpAddress {
 
 declare const unwrapped: unique symbol;
 /**
- * An address without IPv4 inside IPv6: what {@link unwrapIpv4} leaves. Visitors are looked up with these alone.
+ * An address without IPv4 inside IPv6: what {@link unwrapIpv4} leaves. Visitors are looked up with these only.
  * A holder that is parsed into again is a plain {@link IpAddress}.
  */
 export type UnwrappedAddress = IpAddress & { readonly [unwrapped]: true };
@@ -64,7 +64,7 @@ export function parseIp(text: string): IpAddress | undefined {
 
 /**
  * The digits of an octet, each plus one, as hex digits -> its value; -1 for what is none: "01" is octal to some
- * readers. One table read in place of branches that no processor predicts.
+ * readers. One table read instead of branches that no processor predicts.
  */
 const OCTETS = new Int16Array(4096).fill(-1);
 for (let value = 0; value < 256; value++) {
@@ -314,7 +314,7 @@ export interface Prefix {
 /**
  * Parses "203.0.113.0/24", "2001:db8::/32" or a single address (its full length), as feeds write them.
  * IPv4-mapped IPv6 networks become the IPv4 network that they mean.
- * @returns undefined when the text is neither, or when bits are set after the prefix length
+ * @returns undefined if the text is neither, or when bits are set after the prefix length
  */
 export function parsePrefix(text: string): Prefix | undefined {
   const slash = text.indexOf("/");

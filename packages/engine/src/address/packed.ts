@@ -9,7 +9,7 @@ export const BLOCK_ADDRESSES = 64;
 export const ADDRESS_WORDS = 4;
 
 export class PackedAddresses {
-  /** How many there are; set it to 0 to begin anew. */
+  /** How many there are; set it to 0 to begin again. */
   length = 0;
   readonly families = new Uint8Array(BLOCK_ADDRESSES);
   readonly words = new Uint32Array(BLOCK_ADDRESSES * ADDRESS_WORDS);

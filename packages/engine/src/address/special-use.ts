@@ -3,7 +3,7 @@
 // src  IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890), IPv4 and IPv6 multicast,
 //      RFC 4291 2.4 (::/8 is reserved by the IETF; IPv4 inside it is unwrapped before)
 // note networks inside these registries that are globally reachable by design of a protocol
-//      (AS112, AMT) stay public; 192.0.0.0/24 and 2001::/23 are refused whole: no visitor has them
+//      (AS112, AMT) remain public; 192.0.0.0/24 and 2001::/23 are refused whole: no visitor has them
 
 import { type IpAddress, type Prefix, parsePrefix, prefixContains } from "./ip.ts";
 
@@ -68,7 +68,7 @@ function byFirstOctet(family: 4 | 6): readonly (readonly SpecialUse[])[] {
 }
 
 /**
- * What `address` is reserved for, or undefined when it is public. An IPv4 address inside IPv6 is not looked into:
+ * What `address` is reserved for, or undefined if it is public. An IPv4 address inside IPv6 is not looked into:
  * that of a visitor has to be unwrapped first.
  */
 export function specialUse(address: IpAddress): SpecialUse | undefined {

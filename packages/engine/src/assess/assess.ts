@@ -43,7 +43,7 @@ export function assess(facts: Facts, ruleset: Ruleset, degraded: readonly Degrad
   const lacks = (part: { readonly condition: Condition }, data: readonly DegradedData[]) =>
     data.length > 0 && readsAny(part.condition, schema, data);
   const flags = degraded.filter((data) => FLAG_DATA.has(data));
-  // A rule that read no data might have matched; so might a reason, where the score decides.
+  // A rule that read no data might have matched; so might a reason, if the score decides.
   const isOpen =
     unread.some((rule) => lacks(rule, degraded)) ||
     (decided === undefined && all.some((reason) => lacks(reason, flags)));
@@ -97,7 +97,7 @@ function readsAny({ reads }: Condition, { fields }: FactSchema, data: readonly D
 export interface ExampleResult {
   readonly name: string;
   readonly passed: boolean;
-  /** What the example expects; undefined where it leaves that open. */
+  /** What the example expects; undefined if it leaves that open. */
   readonly expected: Pick<Example, "action" | "rules">;
   readonly action: Action;
   /** Every rule that matches, live ones first. */

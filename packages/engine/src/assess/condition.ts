@@ -349,7 +349,7 @@ function literal({ args, start }: Extract<ASTNode, { op: "value" }>): Part {
   throw new ConditionError("only texts, numbers, true and false can be written out", start);
 }
 
-/** `ip.kind`, where the node is a name, or names with dots between. */
+/** `ip.kind`, if the node is a name, or names with dots between. */
 function nameOf(node: ASTNode): string | undefined {
   if (node.op === "id") return node.args;
   if (node.op !== ".") return undefined;

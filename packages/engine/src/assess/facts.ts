@@ -7,7 +7,7 @@ import { type DegradedData, FACT_NAMES, FACT_ROWS, type FactName, type FactType 
 export type FactValue = string | number | boolean | readonly string[];
 /** Place of a fact in {@link Facts}. */
 export type FactIndex = number & { readonly of?: "fact" };
-/** The values of all facts of a schema; undefined where a fact is not known. */
+/** The values of all facts of a schema; undefined if a fact is not known. */
 export type Facts = readonly (FactValue | undefined)[];
 
 /** Facts that callers send, as a ruleset declares them below `facts`: `plan` is read as `facts.plan`. */

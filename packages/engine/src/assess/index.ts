@@ -1,4 +1,4 @@
-// @inkling/engine/assess: facts and a ruleset in, an action with its reasons out. An entry point of its own, because the
+// @inkling/engine/assess: facts and a ruleset in, an action with its reasons out. Its own entry point, because the
 // parser of conditions and zod take tens of milliseconds to load, and a lookup needs neither.
 
 export * from "./answer.ts";

@@ -90,7 +90,7 @@ export interface ReplayReport {
   readonly from: string | null;
   readonly to: string | null;
   readonly outcomes: Readonly<Record<Outcome, number>>;
-  /** Decisions by action before and after, those that stay as they are included. */
+  /** Decisions by action before and after, those that remain as they are included. */
   readonly actions: readonly {
     readonly before: Action;
     readonly after: Action;
@@ -99,7 +99,7 @@ export interface ReplayReport {
   }[];
   /** In the order of the ruleset, live ones first. */
   readonly rules: readonly RuleReplay[];
-  /** What the score decides, where no rule matches. */
+  /** What the score decides, if no rule matches. */
   readonly score: { readonly decides: number; readonly changes: number };
   readonly reasons: readonly ReasonReplay[];
   /** Facts that rules read and that are not known of so many decisions: nothing may have stored them. */

@@ -93,7 +93,7 @@ export type AssessmentInput = Described<z.output<typeof INPUT>>;
 
 /**
  * Reads what a caller sent.
- * @param schema of the ruleset in force, which declares what `facts` may have
+ * @param schema of the active ruleset, which declares what `facts` may have
  * @returns an input, or a line for each thing that is wrong with it
  */
 export function readAssessmentInput(value: unknown, schema: FactSchema): AssessmentInput | readonly string[] {
@@ -135,7 +135,7 @@ function unknownMembers({ issues }: z.ZodError): string[] {
 export interface VisitorAnswers {
   /** Undefined: no address was sent. */
   readonly address?: UnwrappedAddress | undefined;
-  /** Undefined where nothing is known of its place. */
+  /** Undefined if nothing is known of its place. */
   readonly place?: Geolocation | undefined;
   /** With `include=network`. */
   readonly reputation?: Reputation | undefined;

@@ -6,7 +6,7 @@
 // cost a search for "xn--" in a host of ASCII letters, about 20 ns; others about 2 µs
 //
 // All letters have to look like ASCII, and one of two things be wrong: a label mixes Latin letters with another script's,
-// which no registry of one language allows, or the name is a popular provider's. So "сосна.com" (Cyrillic alone) and
+// which no registry of one language allows, or the name is a popular provider's. So "сосна.com" (Cyrillic only) and
 // "kıyı.com" (Turkish) look like nothing that anybody meant.
 
 import { LOOK_ALIKES } from "./confusable-letters.ts";

@@ -8,7 +8,7 @@
 //      collide, and with FNV-1a they collide with every seed. With random keys any two names collide in 26 of the 32
 //      bits with a probability of 2^-26, however they were chosen
 
-/** By "or", the lower case of any character that a host may have; digits, hyphens and dots stay what they are. */
+/** By "or", the lower case of any character that a host may have; digits, hyphens and dots remain what they are. */
 export const LOWER_CASE = 0x20;
 
 /** Hash of no character yet (FNV-1a's offset basis, seeded). */

@@ -12,7 +12,7 @@
 //      Runtimes differ in one known case: Node 20 accepts some right-to-left labels that break RFC 5893's rule (a digit
 //      first, or neighbours of the other direction); Bun refuses them, as UTS #46 requires.
 
-// Not "punycode": in Node that is a deprecated module of its own.
+// Not "punycode": in Node that is its own deprecated module.
 import punycode from "punycode/punycode.js";
 import { getPublicSuffix, parse } from "tldts";
 import { LOWER_CASE } from "./domain-hash.ts";
@@ -97,7 +97,7 @@ function fromUnicode(text: string): string | undefined {
     if (c > 0x7f || (lower >= 0x61 && lower <= 0x7a) || isDigit(c) || c === HYPHEN || c === DOT) continue;
     return undefined;
   }
-  // Capital sharp s is "ss" to Unicode 15.0, and a letter of its own since 15.1: the same on every runtime.
+  // Capital sharp s is "ss" to Unicode 15.0, and its own letter since 15.1: the same on every runtime.
   const host = hostnameOf(text.replaceAll("\u1e9e", "ß"));
   if (host === undefined) return undefined;
   const found = inspect(host);
@@ -176,7 +176,7 @@ const MAIL_SUFFIXES: ReadonlySet<string> = new Set([
 
 /**
  * Can this name be a mail domain: is it at least one label longer than a suffix of the list's ICANN section, or a
- * suffix with mailboxes of its own?
+ * suffix with its own mailboxes?
  * True for "github.io", a name in .io whose owner lets others register below it, and for "gov.in"; false for "co.uk"
  * and "a.b.nosuchtld".
  * @param host from {@link toAsciiDomain}

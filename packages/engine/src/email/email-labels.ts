@@ -195,7 +195,7 @@ function distance(a: string, b: string): number {
 /** Edits that still count as a typing error, by length of the word. */
 const allowedEdits = (word: string) => (word.length < 5 ? 1 : word.length < 10 ? 2 : 3);
 
-/** The candidate closest to `word`, or undefined when none is near. */
+/** The candidate closest to `word`, or undefined if none is near. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   let best: string | undefined;
   let bestEdits = allowedEdits(word) + 1;

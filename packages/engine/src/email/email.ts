@@ -6,7 +6,7 @@
 // src  RFC 5321 4.1.2 (Mailbox) and 4.5.3.1 (lengths), RFC 6531 3.3 (Unicode)
 // cost what plain-mailbox.ts reads about 230 ns, other ASCII about 300, of which the suffix list takes half; no network
 //
-// Decided here, where the standards leave room or callers could be surprised:
+// Decided here, if the standards leave room or callers could be surprised:
 // - Split at the last "@": `"a@b"@example.org` has the quoted local part `"a@b"`.
 // - Lengths are octets of UTF-8 as written: local part 64, whole 254. A domain of 255 cannot occur below that;
 //   as A-labels it has at most 253.

@@ -19,7 +19,7 @@ import { NOT_FOUND } from "./failure.ts";
 const NOT_IN_BLOCK = -1;
 
 export class AddressBlock {
-  /** Its bytes are the answers; undefined when each address has to be answered alone. */
+  /** Its bytes are the answers; undefined if each address has to be answered only. */
   segment: IpSegment | undefined;
   /** By index of the address in the block. */
   readonly numbers = new Int32Array(BLOCK_ADDRESSES).fill(NOT_IN_BLOCK);

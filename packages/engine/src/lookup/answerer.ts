@@ -42,7 +42,7 @@ export class ComposedAnswer {
   readonly body: Uint8Array;
   /** Before checks and what was included. */
   readonly plain: Uint8Array;
-  /** Undefined where no override applies. */
+  /** Undefined if no override applies. */
   readonly overridden: Overridden | undefined;
 
   constructor(body: Uint8Array, plain: Uint8Array, overridden: Overridden | undefined) {
@@ -166,7 +166,7 @@ export class Answerer {
   }
 }
 
-/** Why no value of a lookup can be answered; undefined when it can. */
+/** Why no value of a lookup can be answered; undefined if it can. */
 export function findFailure(lookup: Lookup, { release, mode }: AnswerSource): LookupFailure | undefined {
   if (release === undefined) return NO_RELEASE;
   const segment = lookup === "geolocate" ? release.geo : release[lookup];

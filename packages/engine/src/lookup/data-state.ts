@@ -45,7 +45,7 @@ export function dataStates(release: Pick<Release, "missing">): Readonly<Record<L
 
 /** `partial; missing="is_abuser"; incomplete="is_proxy"; age="is_proxy:3h is_tor_exit:93d"`, or `complete; age="…"`. */
 export interface StateHeader {
-  /** Undefined when everything is there and no age is known. */
+  /** Undefined if everything is there and no age is known. */
   readonly plain: string | undefined;
   /** The same for an answer with its network: `missing` then also names `network` where that has no data. */
   readonly network: string | undefined;
@@ -130,7 +130,7 @@ export interface LoadedRelease {
   readonly geo: IpSegment | undefined;
   readonly reputation: IpSegment | undefined;
   readonly email: EmailSegment | undefined;
-  /** Read for `include=network` alone. */
+  /** Read for `include=network` only. */
   readonly network: IpSegment | undefined;
   readonly states: Readonly<Record<Lookup, DataState>>;
   /** What every IP answer of this release has as ETag: a URL's answer changes only with the release. */

@@ -56,7 +56,7 @@ type Geoip2Traits = {
   readonly network?: string;
 };
 
-/** The member states, and the parts of them that have an ISO 3166-1 code of their own (Article 355 (1) TFEU; Åland). */
+/** The member states, and the parts of them that have their own ISO 3166-1 code (Article 355 (1) TFEU; Åland). */
 const EUROPEAN_UNION: ReadonlySet<string> = new Set([
   ...["AT", "BE", "BG", "CY", "CZ", "DE", "DK", "EE", "ES", "FI", "FR", "GR", "HR", "HU", "IE", "IT", "LT"],
   ...["LU", "LV", "MT", "NL", "PL", "PT", "RO", "SE", "SI", "SK"],

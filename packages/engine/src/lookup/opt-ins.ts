@@ -17,7 +17,7 @@ import type { IpSegment } from "../segment/ip-segment.ts";
 import type { FeedReport } from "../segment/release.ts";
 import type { EvidenceTails, IpLookup, LoadedRelease, Lookup } from "./data-state.ts";
 
-/** Prepared once for a release: nothing else of an entry changes while its segment stays. */
+/** Prepared once for a release: nothing else of an entry changes while its segment remains. */
 export function evidenceTails(
   feedsOf: Readonly<Partial<Record<Lookup | "network", readonly string[] | undefined>>>,
   reports: readonly FeedReport[],
@@ -158,7 +158,7 @@ export function appendSubject(answer: Uint8Array, address: UnwrappedAddress, seg
   return append(answer, `,"ip":"${formatIp(address)}","prefix":"${prefix}"}`);
 }
 
-/** @param segment undefined where the release has none: the network is unknown, `null` */
+/** @param segment undefined if the release has none: the network is unknown, `null` */
 export function appendNetwork(
   answer: Uint8Array,
   address: UnwrappedAddress,

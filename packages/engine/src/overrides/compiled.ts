@@ -1,7 +1,7 @@
-// compiled.ts: all overrides in force, compiled with a release: which of them decide about an address or email address.
+// compiled.ts: all active overrides, compiled with a release: which of them decide about an address or email address.
 //
-// in   all overrides in force and a release; then one address, or one email address and its host, and the time
-// out  a verdict: forced flags, and the overrides behind them; undefined when none applies
+// in   all active overrides and a release; then one address, or one email address and its host, and the time
+// out  a verdict: forced flags, and the overrides behind them; undefined if none applies
 // cost compiled once for each change of the overrides or of the release: docs/overrides.md has the times.
 //      Then an address costs one read of a directory, seldom a binary search; a host one Map lookup for each label
 //
@@ -146,7 +146,7 @@ function append(map: Map<string, Override[]>, key: string, override: Override): 
 const NOTHING = new CompiledOverrides([], undefined, () => "");
 const NOT_COMPILED = Symbol("not compiled");
 
-/** The overrides in force. */
+/** The active overrides. */
 export class Overrides {
   readonly all: readonly Override[];
   readonly isEmpty: boolean;

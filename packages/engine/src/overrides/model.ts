@@ -86,7 +86,7 @@ export function placeOf(
   }
 }
 
-/** Is it in force at this time? */
+/** Is it active at this time? */
 export function isInForce({ removedAt, expiresAt }: Override, now: number): boolean {
   return removedAt === undefined && (expiresAt === undefined || expiresAt > now);
 }

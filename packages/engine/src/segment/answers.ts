@@ -73,7 +73,7 @@ export class Answers {
     this.kept = new Array<Uint8Array>(Math.min(this.count, KEPT_RECORDS)).fill(NO_BYTES);
   }
 
-  /** The bytes of a record, or undefined when it is empty or there is none. Never write to them. */
+  /** The bytes of a record, or undefined if it is empty or there is none. Never write to them. */
   at(number: number): Uint8Array | undefined {
     const { kept } = this;
     if (number < kept.length) {

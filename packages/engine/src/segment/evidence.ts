@@ -8,7 +8,7 @@
 //
 // A record has an entry's text but for two parts. Its network or domain contains the address or host, so a span, its
 // length, is enough: a handful of records serve a hundred thousand networks. The time when its feed was fetched changes
-// while the segment stays the same.
+// while the segment remains the same.
 
 import { ascii, asciiText } from "../email/ascii.ts";
 import { Answers, RECORD_SECTIONS } from "./answers.ts";

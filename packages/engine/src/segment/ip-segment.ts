@@ -50,7 +50,7 @@ export class IpSegment {
   }
 
   /**
-   * The answer for a public address, as JSON bytes; undefined when nothing is known about it.
+   * The answer for a public address, as JSON bytes; undefined if nothing is known about it.
    * Call `specialUse` first.
    */
   lookup(address: UnwrappedAddress): Uint8Array | undefined {

@@ -127,7 +127,7 @@ export function addSize(words: Uint32Array, bits: number): boolean {
   return false;
 }
 
-/** Adds a network; `bits` is its prefix length. IPv4 uses `w0` alone. */
+/** Adds a network; `bits` is its prefix length. IPv4 uses `w0` only. */
 type AddNetwork = (w0: number, w1: number, w2: number, w3: number, bits: number, value: number) => void;
 
 /** Adds networks of one family in address order, without overlaps. */

@@ -245,7 +245,7 @@ export function dataAges(
   });
 }
 
-/** The oldest of all data; undefined when no age is known. */
+/** The oldest of all data; undefined if no age is known. */
 export function oldestAge(ages: readonly DataAge[]): DataAge | undefined {
   return ages.toSorted((a, b) => b.seconds - a.seconds)[0];
 }

@@ -121,7 +121,7 @@ export class SegmentFile {
 
 /**
  * Opens a segment cheaply: magic, version, kind, length, header checksum and the bounds of every section.
- * @param bytes the whole file; must stay unchanged for as long as the result is used
+ * @param bytes the whole file; must remain unchanged for as long as the result is used
  * @throws SegmentError when it is not a segment of this kind and version, or is cut short
  */
 export function openSegment(bytes: Uint8Array, kind: SegmentKind): SegmentFile {

@@ -5,7 +5,7 @@ import type { z } from "zod";
 /**
  * One line for each problem, without repetitions.
  * @param root name of the whole input, for problems of no member
- * @param input what was parsed, to tell a missing member from a wrong one; undefined where the schema tells it
+ * @param input what was parsed, to tell a missing member from a wrong one; undefined if the schema tells it
  * @param depth members of the path that are shown, for inputs where all elements of a list get the same message
  */
 export function issueLines(

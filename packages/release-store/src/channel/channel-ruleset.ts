@@ -22,7 +22,7 @@ const TEXT_LIMIT = 1 << 20;
 const channelRuleset = z.object({ number: z.number().int().positive(), text: z.string() });
 export type ChannelRuleset = Readonly<z.infer<typeof channelRuleset>>;
 
-/** Puts a ruleset into the store, where it stays: it is small, and a server may be about to read it. */
+/** Puts a ruleset into the store, if it remains: it is small, and a server may be about to read it. */
 export async function sendRuleset(
   store: ObjectStore,
   { number, text }: ChannelRuleset,

@@ -57,7 +57,7 @@ export class FolderObjects implements ObjectStore {
     return this.within(signal, () => rm(join(this.location, path), { force: true }));
   }
 
-  /** Gives way after each block: who serves goes on answering. */
+  /** Gives way after each block: who serves continues answering. */
   private async *blocks(file: FileHandle, offset: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     try {
       for (let at = offset; ; ) {

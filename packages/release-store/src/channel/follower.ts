@@ -2,9 +2,9 @@
 //
 // in   a store that is read, the public keys, this server's id
 // out  the release as the current one of the data folder, verified; what the server follows from there (releases/)
-// err  ChannelError, ReleaseError of the verifier; what is served goes on, and nothing of the new release is used
+// err  ChannelError, ReleaseError of the verifier; what is served continues, and nothing of the new release is used
 //
-// A segment is downloaded to <name>.part, hashed while it arrives, and goes on where it ended. Files that are here are not
+// A segment is downloaded to <name>.part, hashed while it arrives, and continues where it ended. Files that are here are not
 // read in this process, which serves: the verifier reads those without a mark, and one that is damaged is downloaded
 // again. Trust in a version is stored only when all of its release was found sound.
 
@@ -55,7 +55,7 @@ export interface FollowerOptions {
   readonly serverId: string;
   /** Reads a release, `known` files excepted; throws a ReleaseError when it is not sound. */
   readonly verify: (dataDir: string, name: string, known: Stamps, signal: AbortSignal) => unknown;
-  /** The release that a server of this data folder answers from: its files stay. */
+  /** The release that a server of this data folder answers from: its files remain. */
   readonly served?: () => string | undefined;
   /** Epoch ms. */
   readonly now: () => number;

@@ -159,7 +159,7 @@ export class Stall {
   constructor(outer: AbortSignal | undefined, limitMs: number) {
     this.outer = outer;
     this.limitMs = limitMs;
-    // Not AbortSignal.any: one with listeners stays as long as the outer signal, 2 KB for each call.
+    // Not AbortSignal.any: one with listeners remains as long as the outer signal, 2 KB for each call.
     outer?.addEventListener("abort", this.stop);
     if (outer?.aborted) this.stop();
     this.restart();

@@ -11,7 +11,7 @@ export interface ChannelLocation {
   readonly channel: string;
 }
 
-/** @returns undefined when the text is none */
+/** @returns undefined if the text is none */
 export function parseChannel(text: string): ChannelLocation | undefined {
   const at = text.indexOf("#");
   const base = at === -1 ? text : text.slice(0, at);

@@ -16,12 +16,12 @@ export interface ObjectBody {
 export interface ObjectReader {
   /** For messages: without credentials. */
   readonly location: string;
-  /** @returns undefined when there is no such object */
+  /** @returns undefined if there is no such object */
   read(path: string, offset: number, signal: AbortSignal): Promise<ObjectBody | undefined>;
 }
 
 export interface ObjectStore extends ObjectReader {
-  /** Bytes of an object; undefined when there is none. */
+  /** Bytes of an object; undefined if there is none. */
   size(path: string, signal: AbortSignal): Promise<number | undefined>;
   /** Puts a whole object, or nothing. */
   write(path: string, content: string | OwnFile, signal: AbortSignal): Promise<void>;
@@ -38,7 +38,7 @@ export interface OwnFile {
   readonly sha256: string;
 }
 
-/** For one object; a segment that takes longer goes on where it ended. Silence of 30 s ends a transfer before its window. */
+/** For one object; a segment that takes longer continues where it ended. Silence of 30 s ends a transfer before its window. */
 const TIMES: TransferTimes = { totalMs: TRANSFER_MS, windowMs: 60_000 };
 
 /**

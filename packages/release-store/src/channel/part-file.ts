@@ -39,7 +39,7 @@ export class PartFile {
       for (let read = 1; read > 0; part.bytes += read) {
         read = readSync(part.descriptor!, block, 0, block.length, part.bytes);
         part.hash.update(block.subarray(0, read));
-        await new Promise((resolve) => setImmediate(resolve)); // who serves goes on answering
+        await new Promise((resolve) => setImmediate(resolve)); // who serves continues answering
       }
       return part;
     } catch (error) {

@@ -113,7 +113,7 @@ export class PublisherLock {
       if (left > 0 && left <= LOCK_MS) throw this.busy();
     } catch (error) {
       if (error instanceof ChannelError) throw error;
-      // no lock of ours: written over
+      // no lock of Inkling's: written over
     }
   }
 }

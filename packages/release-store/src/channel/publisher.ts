@@ -33,7 +33,7 @@ import {
   whole,
 } from "./statement.ts";
 
-/** Releases whose files stay in the store for a rollback, the current one included. */
+/** Releases whose files remain in the store for a rollback, the current one included. */
 const KEPT = 5;
 export const STATEMENT_LIMIT = 64 << 10;
 export const MANIFEST_LIMIT = 8 << 20;
@@ -58,7 +58,7 @@ export interface PublisherOptions {
   readonly trusted?: readonly string[];
   /** Bytes of an object that are about to be sent. */
   readonly onUpload?: (path: string, bytes: number) => void;
-  /** The newest ruleset, which each change of the channel states; undefined: the one before stays. */
+  /** The newest ruleset, which each change of the channel states; undefined: the one before remains. */
   readonly ruleset?: () => Promise<ChannelRuleset | undefined>;
   /** Called before more servers are given the release of the channel; what it throws leaves the channel as it is. */
   readonly onRaise?: (before: Statement) => Promise<void>;
@@ -112,13 +112,13 @@ export class Publisher {
       await this.upload(dataDir, name, false);
       if (before?.release.name === name)
         return this.write(before, { percent: Math.max(percent, before.percent) });
-      // A release that only a part of the servers took was on trial: the others go on with the one before it.
+      // A release that only a part of the servers took was on trial: the others continue with the one before it.
       const previous = before === undefined ? undefined : whole(before);
       return this.write(before, { release: ref, percent, previous });
     });
   }
 
-  /** Sends the objects of the releases that the channel names once more: they were damaged there. It stays as it is. */
+  /** Sends the objects of the releases that the channel names once more: they were damaged there. It remains as it is. */
   sendAgain(dataDir: string): Promise<Statement> {
     return this.locked(async (found) => {
       const before = required(found, this.options);
@@ -264,7 +264,7 @@ export class Publisher {
       }
       const named = new Map<string, ReleaseRef>();
       for (const path of paths) {
-        // One that another key signed is read all the same: what it names must stay.
+        // One that another key signed is read all the same: what it names must remain.
         const text = await readText(store, path, STATEMENT_LIMIT, signal);
         const { kept } = readStatement(unverified(text ?? ""));
         for (const ref of kept) named.set(ref.name, ref);
@@ -325,7 +325,7 @@ function isStatementPath(path: string): boolean {
   return CHANNEL_NAME.test(name) && path === statement(name);
 }
 
-/** @returns undefined when there is no such channel */
+/** @returns undefined if there is no such channel */
 export async function readChannel(
   store: ObjectReader,
   channel: string,

@@ -63,7 +63,7 @@ export class S3Objects implements ObjectStore {
       retries: 0,
     });
     this.objects = new HttpObjects(location, async (path, { body, ...init }) => {
-      // The body is not part of what is signed: its hash is, where the caller gave it.
+      // The body is not part of what is signed: its hash is, if the caller gave it.
       const signed = await client.sign(`${root}${path}`, init);
       return fetch(signed.url, { ...init, headers: signed.headers, ...(body ? { body } : {}) });
     });

@@ -78,7 +78,7 @@ export function rolledBack({ kept, release, rolled_back = [] }: Statement): Set<
   return new Set([...rolled_back, ...kept.slice(0, Math.max(0, newer)).map(({ name }) => name)]);
 }
 
-/** Of those that are kept: a rollback that nobody undid stays known after newer releases. */
+/** Of those that are kept: a rollback that nobody undid remains known after newer releases. */
 export function stillRolledBack(
   before: Statement,
   release: ReleaseRef,

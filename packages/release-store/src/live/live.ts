@@ -3,8 +3,8 @@
 // in   a source: its version again and again, and its value when the version is another one; a notice (`refresh`) in between
 // out  `current`, handed to `apply`; `state` for metrics, readiness and logs; a snapshot file, for a start while the source
 //      fails
-// err  none: a source that fails leaves the value in force, and is asked less often; a value that `apply` throws for is not
-//      in force, and is loaded again with the next check
+// err  none: a source that fails leaves the active value, and is asked less often; a value that `apply` throws for is not
+//      active, and is loaded again with the next check
 
 import { aborted } from "./aborted.ts";
 import { backoffMs } from "./backoff.ts";
@@ -15,15 +15,15 @@ import type { SnapshotFile } from "./snapshot-file.ts";
 export interface LiveSource<T> {
   /**
    * Changes whenever the value does; without one, the check loads.
-   * @param known what is in force or, before the first load, what the snapshot has
+   * @param known what is active or, before the first load, what the snapshot has
    */
   readonly version?: (known: () => Loaded<T> | undefined) => string | undefined | Promise<string>;
   readonly load: (known: () => Loaded<T> | undefined) => Loaded<T> | Promise<Loaded<T>>;
 }
 
-/** How a value came to be in force. */
+/** How a value came to be active. */
 interface Applied<T> {
-  /** What was in force. */
+  /** What was active. */
   readonly before: T;
   readonly from: "source" | "snapshot";
   /** Does the value come from elsewhere than the one before, or is it the first? */
@@ -36,9 +36,9 @@ export interface LiveOptions<T> {
   /** Until something is loaded. */
   readonly initial: T;
   readonly source: LiveSource<T>;
-  /** Puts a value in force; called with one value after the other. */
+  /** Applies a value; called with one value after the other. */
   readonly apply?: (value: T, how: Applied<T>) => void | Promise<void>;
-  /** Called when a value was loaded and is in force, with `current` and `state` up to date. */
+  /** Called when a value was loaded and is active, with `current` and `state` up to date. */
   readonly onApplied?: (value: T, how: Applied<T>) => void;
   /**
    * Called after each check.
@@ -46,7 +46,7 @@ export interface LiveOptions<T> {
    * @param before of the check before
    */
   readonly onChecked?: (error: Error | undefined, before: Error | undefined) => void;
-  /** Milliseconds between two checks; without it, there are those that are asked for with `refresh`, alone. */
+  /** Milliseconds between two checks; without it, there are those that are asked for with `refresh`, only. */
   readonly pollMs?: number;
   /** Longest wait between two checks while the source fails; `pollMs` when that is longer. */
   readonly longestWaitMs?: number;
@@ -77,7 +77,7 @@ const LONGEST_WAIT_MS = 5_000;
 const RELOAD_MS = 60_000;
 
 export class Live<T> {
-  /** The value in force. Read it once for each request. */
+  /** The active value. Read it once for each request. */
   current: T;
   private readonly options: LiveOptions<T>;
   private readonly now: () => number;
@@ -106,7 +106,7 @@ export class Live<T> {
     });
   }
 
-  /** Checks now and goes on checking. Resolves after the first check, whether it succeeded or not. */
+  /** Checks now and continues checking. Resolves after the first check, whether it succeeded or not. */
   async start(): Promise<void> {
     await this.refresh();
     if (this.from === undefined) await this.useSnapshot();
@@ -118,7 +118,7 @@ export class Live<T> {
     return this.checks.now();
   }
 
-  /** Hands what is in force to `apply` again, because something else that it depends on has changed. */
+  /** Hands what is active to `apply` again, because something else that it depends on has changed. */
   async applyAgain(): Promise<void> {
     await this.inTurn(async () => {
       if (this.inForce !== undefined) await this.putInForce(this.inForce, this.from!, 0);
@@ -133,7 +133,7 @@ export class Live<T> {
     await this.stop();
   }
 
-  /** Stops checking; the value stays in force. */
+  /** Stops checking; the value remains active. */
   async stop(): Promise<void> {
     this.isStopped = true;
     clearTimeout(this.staleTimer);
@@ -210,7 +210,7 @@ export class Live<T> {
     return how;
   }
 
-  /** What is in force was what the source had so long ago. */
+  /** What is active was what the source had so long ago. */
   private confirm(ageMs: number): void {
     const { maxStaleMs } = this.options;
     if (maxStaleMs === undefined || this.isStopped) return;

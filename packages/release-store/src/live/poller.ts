@@ -1,4 +1,4 @@
-// poller.ts: a check that runs again and again, one at a time, and at once when it is asked for.
+// poller.ts: a check that runs again and again, one at a time, and immediately on request.
 
 import { aborted } from "./aborted.ts";
 
@@ -37,7 +37,7 @@ export class Poller {
     }, this.options.waitMs());
   }
 
-  /** Checks now, and goes on until `signal` is aborted; ends when the check that is under way has. */
+  /** Checks now, and continues until `signal` is aborted; ends when the check that is under way has. */
   async runUntil(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     await this.now();

@@ -48,7 +48,7 @@ export class SnapshotFile<T> {
     this.options = options;
   }
 
-  /** @returns undefined when there is no file, or none that can be read */
+  /** @returns undefined if there is no file, or none that can be read */
   read(): Saved<T> | undefined {
     const { path, now, parse } = this.options;
     this.isRead = true;
@@ -95,7 +95,7 @@ export class SnapshotFile<T> {
     return { version, ids: new Set(this.options.idsOf(value)) };
   }
 
-  /** Has the file something, and nothing of it is left? The last one may have been removed, where it came from here. */
+  /** Has the file something, and nothing of it is left? The last one may have been removed, if it came from here. */
   private wouldBeLost(ids: ReadonlySet<string>): boolean {
     const { saved, isFromHere } = this;
     if (saved === undefined || saved.ids.size === 0 || (isFromHere && ids.size === 0)) return false;
@@ -110,7 +110,7 @@ export class SnapshotFile<T> {
   }
 }
 
-/** To `keys.before.json`, `keys.before-2.json` and so on: what was moved there before stays. */
+/** To `keys.before.json`, `keys.before-2.json` and so on: what was moved there before remains. */
 function moveAside(path: string): void {
   const asideAt = (n: number) => path.replace(/(\.json)?$/, `.before${n > 1 ? `-${n}` : ""}.json`);
   let n = 1;

@@ -6,7 +6,7 @@ import type { LiveSource } from "./live.ts";
 import { isEmptyStamp, type Loaded } from "./loaded.ts";
 import type { SnapshotFile } from "./snapshot-file.ts";
 
-/** The database is empty in the place of one that was not: what is known stays in force. */
+/** The database is empty instead of one that was not: what is known remains active. */
 export class EmptyDatabaseError extends Error {
   /** How much of what is missing is known. */
   readonly known: number;

@@ -1,5 +1,5 @@
 /**
- * What `work` gives, or, once the time is over, what `late` gives or throws. The work goes on then; should it fail, that
+ * What `work` gives, or, once the time is over, what `late` gives or throws. The work continues then; should it fail, that
  * is nobody's error.
  */
 export async function within<Work, Late>(

@@ -1,4 +1,4 @@
-// about.ts: what the server says about itself: its status, liveness and readiness, /openapi.json, the pages under /docs,
+// about.ts: what the server reports about itself: its status, liveness and readiness, /openapi.json, the pages under /docs,
 // and "/", which leads browsers there.
 
 import { problem } from "../http/problems.ts";

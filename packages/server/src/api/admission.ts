@@ -20,7 +20,7 @@ const REFUSED_AS: ReadonlyMap<ProblemCode, Refusal> = new Map([
 
 /** What a route wants of a request's key. */
 export interface KeyRule {
-  /** The scope that the key needs; undefined where any key may be used. */
+  /** The scope that the key needs; undefined if any key may be used. */
   readonly scope: Scope | undefined;
   /** Is the key also taken from the password of Basic authentication? */
   readonly acceptsBasic: boolean;
@@ -100,7 +100,7 @@ export class Admission {
     return isSpent ? quotaProblem(now) : undefined;
   }
 
-  /** The key of a stream that goes on, as it is now; a problem when it may no longer be used. */
+  /** The key of a stream that continues, as it is now; a problem when it may no longer be used. */
   readmit(request: Request, scope: Scope, caller: IpAddress | undefined): Key | Problem {
     const { keyring, now } = this.options;
     const result = keyring.authenticate(request.headers.get("authorization"), now());

@@ -46,7 +46,7 @@ function judgeVisitor(exchange: Exchange, api: ApiContext): Response {
   const answer = pipeline.answerAddress("reputation", subject, question);
   if ("code" in answer) {
     if (answer.code !== "IP_ADDRESS_RESERVED") return responses.sendProblem(exchange, answer);
-    counts.countProblem(answer.code); // many of these: X-Forwarded-For names a proxy in place of visitors
+    counts.countProblem(answer.code); // many of these: X-Forwarded-For names a proxy instead of visitors
     return allow(exchange, api, { "Inkling-Flags": RESERVED, "Inkling-Country": UNKNOWN });
   }
   const missing = missingFlags(exchange, denied);

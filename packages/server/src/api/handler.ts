@@ -35,7 +35,7 @@ interface AssessmentAnswers {
 export interface Handling {
   /** Answers an admitted request. */
   readonly handle: (exchange: Exchange, api: ApiContext, route: Route) => Response | Promise<Response>;
-  /** Sends problems in a form of its own. */
+  /** Sends problems in its own form. */
   readonly sendProblem?: (exchange: Exchange, api: ApiContext, problem: Problem) => Response;
 }
 

@@ -73,7 +73,7 @@ function answerAddress(exchange: Exchange, api: ApiContext, lookup: IpLookup, ro
 const lacksNetwork = ({ wants, release }: Exchange) =>
   (wants & WANTS.network) !== 0 && release?.network === undefined;
 
-/** Undefined where the answer is the one that every key gets from this release. */
+/** Undefined if every key gets this answer from this release. */
 function shownOverride({ wants }: Exchange, { overridden }: ComposedAnswer): Overridden | undefined {
   return overridden?.isChanged || (wants & WANTS.evidence) !== 0 ? overridden : undefined;
 }

@@ -65,7 +65,7 @@ const CHALLENGE = 'Basic realm="inkling"';
 const NO_KEY =
   "Send your API key as the license key: the password of Basic authentication. Any account ID will do.";
 
-/** Codes of MaxMind, which SDKs turn into errors of their own; others stay ours. */
+/** Codes of MaxMind, which SDKs turn into their own errors; others remain Inkling's. */
 const THEIRS: Partial<Record<ProblemCode, readonly [code: string, status: number, error?: string]>> = {
   PATH_INVALID: ["IP_ADDRESS_INVALID", 400],
   KEY_MISSING: ["LICENSE_KEY_REQUIRED", 401, NO_KEY],

@@ -131,7 +131,7 @@ export class Exchange implements Question {
     return callerAddress(this.peer, forwardedFor, trustedProxies);
   }
 
-  /** Whose request a proxy asks about; undefined where no trusted one names it. */
+  /** Whose request a proxy asks about; undefined if no trusted one names it. */
   findVisitor(): IpAddress | undefined {
     return visitorAddress(this.peer, this.forwardedFor, this.options.trustedProxies);
   }

@@ -18,7 +18,7 @@ import type { ApiContext, Handlings } from "./handler.ts";
 import type { Exchange } from "./request-context.ts";
 
 const MAX_BODY_BYTES = 64 * 1024;
-/** How far the sender's clock may be from ours. */
+/** How far the sender's clock may be from Inkling's. */
 const TOLERANCE_SECONDS = 300;
 const MESSAGE = "We cannot create this account. If that is a mistake, please contact us.";
 

@@ -63,7 +63,7 @@ export class Assessments {
     this.options = options;
   }
 
-  /** The ruleset in force. The primary has parsed it before it came here. */
+  /** The active ruleset. The primary has parsed it before it came here. */
   get ruleset(): Ruleset {
     const { current } = this.options.rulesets;
     if (current !== this.published) {

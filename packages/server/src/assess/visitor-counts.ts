@@ -8,7 +8,7 @@
 // src  "1h" weighs the hour before by the part of it that is less than an hour old; "24h" is the present hour and 23 before
 //
 // The memory holds no address and no name: an entry has 64 bits of an HMAC, under a key that changes every day (UTC). The
-// key lives in memory only. A subject of yesterday is found under yesterday's key, so counts go on over midnight.
+// key lives in memory only. A subject of yesterday is found under yesterday's key, so counts continue over midnight.
 
 import { COUNT_SUBJECTS, type CountSubject } from "@inkling/contract";
 import type { EpochMs } from "../keys/key.ts";

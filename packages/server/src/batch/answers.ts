@@ -136,7 +136,7 @@ export class BatchAnswers implements LineAnswers {
     this.refuse(TOO_LONG);
   }
 
-  /** Writes a problem in place of an answer. */
+  /** Writes a problem instead of an answer. */
   refuse(refusal: Problem): void {
     const { counts, out, separator } = this.options;
     counts.countProblem(refusal.code);

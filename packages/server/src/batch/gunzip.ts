@@ -5,7 +5,7 @@
 // err  the stream fails after these: damaged, cut, followed by something else, too many small members
 // src  RFC 1952
 // note DecompressionStream and createGunzip keep back what they decoded beside the bytes that follow a member, so each
-//      member is inflated alone. A member takes 30 µs, and an empty one has 20 bytes: so their number is bounded
+//      member is inflated only. A member takes 30 µs, and an empty one has 20 bytes: so their number is bounded
 // cost 1.5 ms of CPU for a megabyte of lines, 1.3 with DecompressionStream; memory: one piece
 
 import { crc32, createInflateRaw } from "node:zlib";

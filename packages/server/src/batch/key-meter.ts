@@ -11,7 +11,7 @@ export interface MeterOptions {
   readonly counts: Pick<Counts, "countLookup">;
 }
 
-/** A stream that waits for its key's rate tries again after at most this long … */
+/** A stream that waits for its key's rate retries after at most this long … */
 const MAX_WAIT_MS = 1_000;
 /** … and waits for at least the tokens of this time. */
 const WAIT_MS = 20;

@@ -93,7 +93,7 @@ export class BatchStream {
     }
   }
 
-  /** The next answers; undefined when there are no more. */
+  /** The next answers; undefined if there are no more. */
   private async piece(): Promise<Uint8Array<ArrayBuffer> | undefined> {
     const { out, gzip, onActivity } = this.options;
     for (let isFirst = !this.isBusy; !this.hasEnded; isFirst = false) {

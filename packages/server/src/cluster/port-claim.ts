@@ -1,4 +1,4 @@
-// port-claim.ts: a port for the workers of one server alone.
+// port-claim.ts: a port for the workers of one server only.
 
 import { listenError, probePort } from "../http/listen-error.ts";
 
@@ -8,7 +8,7 @@ export interface ClaimedPort {
 }
 
 /**
- * Workers share the port, and any program of this user could share it with them. So it is first tried alone, and then
+ * Workers share the port, and any program of this user could share it with them. So it is first tried only, and then
  * claimed by a name that one primary at a time can have.
  * @param port 0 = any free one
  * @throws StartError

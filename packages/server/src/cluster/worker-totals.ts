@@ -1,4 +1,4 @@
-// worker-totals.ts: the numbers that workers report, added up. Those of workers that have ended stay in the sums, so no
+// worker-totals.ts: the numbers that workers report, added up. Those of workers that have ended remain in the sums, so no
 // counter goes back when a worker is replaced.
 
 import { MxCounts } from "../mx/counts.ts";

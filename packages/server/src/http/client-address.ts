@@ -1,7 +1,7 @@
 // client-address.ts: the caller's address: what `me` means, and what a key's allowed networks are compared with.
 //
 // in   the address of the connection, X-Forwarded-For, the proxies that the operator trusts
-// out  the caller's address; undefined when a trusted proxy sent no address, or something that is none
+// out  the caller's address; undefined if a trusted proxy sent no address, or something that is none
 // note X-Forwarded-For is read from the right: each entry was written by the machine to its right, so it counts only as
 //      long as that is a trusted proxy. Entries that a visitor forges are further left and never reached. An unreadable
 //      entry, or no header, gives undefined, not the proxy's own address: that might lie in a key's allowed networks, and
@@ -95,7 +95,7 @@ function bareAddress(text: string): string {
   return zone < 0 ? address : address.slice(0, zone);
 }
 
-/** Only IPv4-mapped: a socket that listens on both families reports IPv4 so. Tunnels are addresses of their own. */
+/** Only IPv4-mapped: a socket that listens on both families reports IPv4 so. Tunnels are their own addresses. */
 function unmap(address: IpAddress): void {
   const w = address.words;
   if (address.family === 6 && w[0] === 0 && w[1] === 0 && w[2] === 0xffff) {

@@ -7,7 +7,7 @@
 //      bounded and `open` is undefined
 // cost while fewer files are open than connections may be, one stat; beyond that 2 µs for each open file and look
 //
-// Between two looks a flood is bounded by the process's limit of open files. Beyond that Bun goes on answering the
+// Between two looks a flood is bounded by the process's limit of open files. Beyond that Bun continues answering the
 // connections that it has, and accepts again when idle ones have run into their time-out (10 to 14 s).
 // Looking and shutting down happen on the thread that accepts, so no descriptor changes hands in between; Bun
 // treats the shutdown as if the other side had left. Of several workers each stores four times a second how many it has,
@@ -88,7 +88,7 @@ export class ConnectionLimit {
     this.sockets = openSockets(trustedProxies, this.mostHere + RESERVED_FILES);
   }
 
-  /** Connections open now; undefined where, or while, the system does not list them. */
+  /** Connections open now; undefined if, or while, the system does not list them. */
   get open(): number | undefined {
     return this.sockets?.connected(this.options.port)?.length;
   }
@@ -125,7 +125,7 @@ export class ConnectionLimit {
   }
 }
 
-/** The most connections in force: fewer than `asked` where the limit of open files, which each worker has, allows no more. */
+/** The connection limit that applies: lower than `asked` where the limit of open files, which each worker has, allows no more. */
 export function mostConnections(asked: number, workers = 1): number {
   return Math.min(asked, mostOfProcess() * workers);
 }
@@ -144,7 +144,7 @@ function openFilesLimit(): number {
 
 /**
  * Listing takes a descriptor. At the limit of open files none is left, but then every number below the limit is in use.
- * @returns undefined where the whole system has none left
+ * @returns undefined if the whole system has none left
  */
 function listOpenFiles(most: number): number[] | undefined {
   try {

@@ -2,7 +2,7 @@
 
 import { formatIp, type IpAddress, type LoadedRelease, type Overridden } from "@inkling/engine";
 
-/** The ETag of an answer about the caller: the URL stays the same while the address changes. */
+/** The ETag of an answer about the caller: the URL remains the same while the address changes. */
 export function callerEtag(release: LoadedRelease, address: IpAddress): string {
   const digest = Bun.hash.xxHash64(`${release.manifest.id} ${formatIp(address)}`);
   return `"${release.manifest.id}-${digest.toString(16)}"`;

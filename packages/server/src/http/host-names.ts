@@ -1,4 +1,4 @@
-// host-names.ts: which names a listener answers to, so that no web page reaches it through a name of its own.
+// host-names.ts: which names a listener answers to, so that no web page reaches it through its own name.
 //
 // in   the Host and Origin headers of a request
 // out  whether they are those of a page of this listener

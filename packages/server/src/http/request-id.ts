@@ -1,7 +1,7 @@
 // request-id.ts: short random names for requests, in logs and responses.
 //
 // out  10 characters of Crockford's base 32: 50 bits, so that a million ids have a duplicate with a probability of 1/2,000
-// cost random characters are drawn 4,000 at a time, and an id is a part of their text: one object, where an id put together
+// cost random characters are drawn 4,000 at a time, and an id is a part of their text: one object, if an id put together
 //      from pairs of digits is four and takes 50 ns more
 
 const DIGITS = Buffer.from("0123456789abcdefghjkmnpqrstvwxyz", "latin1");

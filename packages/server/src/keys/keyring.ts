@@ -1,8 +1,8 @@
-// keyring.ts: every key in force, in memory, so that no request waits for a database.
+// keyring.ts: every active key, in memory, so that no request waits for a database.
 //
 // in   snapshots of the store's keys; the Authorization header of a request
 // out  the key that its token stands for, or why there is none
-// err  authenticate never throws; while the database is unreachable the last snapshot stays in force; see `state`
+// err  authenticate never throws; while the database is unreachable the last snapshot remains active; see `state`
 // cost authenticate of a header seen before: one Map access (50 ns with 5,000 keys); a new one also its checksum and SHA-256
 //
 // Timing: tokens are found by the SHA-256 of what was sent, so comparing reveals nothing of the stored value. The map of
@@ -13,7 +13,7 @@ import { bearerToken, isShortest } from "./bearer-token.ts";
 import type { EpochMs, Key, KeyId } from "./key.ts";
 import { hashToken, isWellFormedToken } from "./token.ts";
 
-/** All keys in force at one moment. */
+/** All keys that are active at one moment. */
 export interface KeySnapshot {
   /** Changes whenever any key or token does. */
   readonly stamp: string;
@@ -41,7 +41,7 @@ type AuthResult =
 export interface KeyringState {
   /** Has there been a snapshot? */
   readonly loaded: boolean;
-  /** Number of keys in force. */
+  /** Number of active keys. */
   readonly keys: number;
   /** When the database was last reached. */
   readonly checkedAt: EpochMs | undefined;
@@ -51,7 +51,7 @@ export interface KeyringState {
   readonly lastError: string | undefined;
   /** Was the database unreachable for longer than the operator allows? Then every key is refused. */
   readonly stale?: boolean;
-  /** Why this server should get no requests, although its keys are in force. */
+  /** Why this server should get no requests, although its keys are active. */
   readonly unready?: string | undefined;
   /** What an operator should know of keys and their database, although lookups are answered. */
   readonly warnings?: readonly string[];
@@ -60,7 +60,7 @@ export interface KeyringState {
 /** Headers remembered without hashing. */
 const MAX_SEEN = 10_000;
 
-/** One token in force, and the result of authenticating with it. */
+/** One active token, and the result of authenticating with it. */
 class Entry {
   readonly ok = true;
   readonly key: Key;
@@ -136,12 +136,12 @@ export class Keyring {
     this.seen.set(header, entry);
   }
 
-  /** The key with this id, when it is in force. */
+  /** The key with this id, when it is active. */
   find(keyId: KeyId): Key | undefined {
     return this.keys.get(keyId);
   }
 
-  /** Puts a snapshot in force. An unchanged key keeps its object, so that its bucket stays as it is. */
+  /** Applies a snapshot. An unchanged key keeps its object, so that its bucket remains as it is. */
   replace({ tokens }: KeySnapshot): void {
     const keys = new Map<KeyId, Key>();
     const byHash = new Map<string, Entry>();
@@ -161,7 +161,7 @@ export class Keyring {
     this.isLoaded = true;
   }
 
-  /** The database was reached: what is in force is what it holds. */
+  /** The database was reached: what is active is what it holds. */
   recordCheck(now: EpochMs): void {
     this.failures = 0;
     this.lastError = undefined;

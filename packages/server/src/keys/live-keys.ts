@@ -1,8 +1,8 @@
 // live-keys.ts: keeps a keyring in step with the store.
 //
 // in   the store: a stamp each second, all keys when it has changed
-// out  snapshots in the keyring; a copy in the data folder, with which a start goes on while the store is unreachable
-// err  none: a store that is unreachable, or empty in the place of one that was not, leaves the keyring as it is; see the
+// out  snapshots in the keyring; a copy in the data folder, with which a start continues while the store is unreachable
+// err  none: a store that is unreachable, or empty instead of one that was not, leaves the keyring as it is; see the
 //      keyring's `state`
 
 import { isEmptyStamp, Live, type SnapshotFile, storeSource } from "@inkling/release-store";
@@ -25,7 +25,7 @@ export interface LiveKeysOptions {
   readonly refreshMs?: number;
   /**
    * Runs before the first load, again until it succeeds, and after the store was empty: adopts a key of the operator's
-   * choosing. Not in a store that is empty in the place of another: it would no longer be seen to be empty.
+   * choosing. Not in a store that is empty instead of another: it would no longer be seen to be empty.
    */
   readonly beforeFirstLoad?: () => Promise<void>;
   /** Keys are refused once the store was not reached for so long; never by default. */
@@ -34,11 +34,11 @@ export interface LiveKeysOptions {
   readonly onStale?: (isStale: boolean) => void;
   /** The copy in the data folder. */
   readonly copy?: SnapshotFile<KeySnapshot | undefined>;
-  /** The copy is in force, because the store is unreachable or empty. */
+  /** The copy is active, because the store is unreachable or empty. */
   readonly onCopy?: (keys: number, ageMs: number) => void;
-  /** Called with each snapshot before it is in force, and waited for; what it throws is a failed check. */
+  /** Called with each snapshot before it is active, and waited for; what it throws is a failed check. */
   readonly onSnapshot?: (snapshot: KeySnapshot) => void | Promise<void>;
-  /** Runs before what the store holds now is put in force: has it gone back to an earlier state? */
+  /** Runs before what the store holds now is applied: has it gone back to an earlier state? */
   readonly review?: () => Promise<void>;
   /** A snapshot without the keys that are revoked on this host, whatever the store or the copy holds. */
   readonly withoutRevoked?: (snapshot: KeySnapshot) => KeySnapshot;

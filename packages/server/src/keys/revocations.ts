@@ -19,7 +19,7 @@ export type RevocationEvent =
 
 interface RevocationsOptions {
   readonly file: RevocationFile;
-  /** Revokes a key in the database. @returns undefined where it has no such key */
+  /** Revokes a key in the database. @returns undefined if it has no such key */
   readonly store: (revocation: Revocation) => Promise<unknown>;
   /** Other keys are revoked now. */
   readonly onChange: () => Promise<void>;

@@ -1,4 +1,4 @@
-// snapshot.ts: all keys in force as plain values: for workers, which get them as messages, and for the data folder.
+// snapshot.ts: all active keys as plain values: for workers, which get them as messages, and for the data folder.
 //
 // err  readKeySnapshot throws for a text that this program did not write
 // note A snapshot has hashes of tokens, never tokens; revoked keys are not in it.

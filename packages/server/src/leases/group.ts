@@ -5,7 +5,7 @@
 // out  the next state, and what the host gets
 //
 // The bound. Tokens are either in the group's bucket (`level`), or held by a host, which took them in advance. Together
-// they never exceed the burst, and grow by the rate alone; so any window of T seconds sees at most rate * T + burst
+// they never exceed the burst, and grow by the rate only; so any window of T seconds sees at most rate * T + burst
 // lookups, by all hosts. What a host reports as held is what it had when it sent its report, so more than it has.
 //
 // A host without the database uses up what it holds; after SILENT_MS without an answer it refills by its share, rate /
@@ -192,7 +192,7 @@ function exchangeRate(
   // Nobody knows when it used what it held: a bucket that was full until now has not refilled since.
   const [heldBefore, aloneBefore] = before?.hosts[host] ?? [0, 0, 0];
   level = Math.min(level, burst - others - Math.max(held, heldBefore, wasAlone ? aloneBefore : 0));
-  // Of what is there the parts of the others stay; but when this host's is the largest, it gets that first.
+  // Of what is there the parts of the others remain; but when this host's is the largest, it gets that first.
   const reserved = [...parts.values()].reduce((sum, part) => sum + Math.max(0, part), 0);
   const isLargest = [...parts.values()].every((part) => part <= ownPart);
   const free = Math.max(level - reserved, isLargest ? Math.max(1, ownPart) : 0);
@@ -227,7 +227,7 @@ interface QuotaWanted extends Wanted {
   readonly used: number;
 }
 
-/** @param base what was used on this day, where the state has another day */
+/** @param base what was used on this day, if the state has another day */
 function exchangeQuota(
   before: QuotaState | undefined,
   quota: number,

@@ -63,14 +63,14 @@ export class LeaseClient {
     return { hosts: held.hosts, leases: held.leases, isAlone, failures, silentSeconds, clockOffsetMs };
   }
 
-  /** Keys are about to be in force. Resolves when new ones have a lease, or after a second. */
+  /** Keys are about to be active. Resolves when new ones have a lease, or after a second. */
   async replaceKeys(keys: Iterable<Key>, cellOf: ReadonlyMap<KeyId, CellIndex>): Promise<void> {
     if (!this.options.held.replaceKeys(keys, cellOf)) return;
     const first = (this.running ?? Promise.resolve()).then(() => this.exchange());
     await Promise.race([first, Bun.sleep(FIRST_LEASE_MS)]);
   }
 
-  /** Of keys that have no limits of their own. */
+  /** Of keys that have no own limits. */
   set defaults(defaults: LeaseState["defaults"]) {
     this.options.held.defaults = defaults;
   }

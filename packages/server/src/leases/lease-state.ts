@@ -1,6 +1,6 @@
-// lease-state.ts: what this host holds of the group's limits, key by key: what it asks for, what it got, and what it does alone.
+// lease-state.ts: what this host holds of the group's limits, key by key: what it asks for, what it got, and what it does without the others.
 //
-// in   the keys in force and their cells; the answers of the group
+// in   the active keys and their cells; the answers of the group
 // out  a request for the keys in use; balances and shares in the cells
 // err  none: without answers the leases are used up, then every key gets its limit / hosts
 // cost a look at 5,000 keys that are not used: 1 ms
@@ -32,7 +32,7 @@ export interface LeaseAnswer {
   readonly now: EpochMs;
   /** Of the group. */
   readonly hosts: number;
-  /** This host's part of the rates while it is alone is one of so many. */
+  /** While cut off, this host may use 1/n of each rate. */
   readonly among: number;
   readonly grants: readonly LeaseGrant[];
   /** Keys of which a host lacked some in the last seconds. */
@@ -54,7 +54,7 @@ class Holding {
   /** After the last look, and what was added since. */
   balance = 0;
   share = 0;
-  /** After the last tick alone. */
+  /** After the last tick only. */
   ticked = 0;
   /** Ns that it refilled alone since the last request: an answer to that comes late, and gives so much less. */
   refilled = 0;
@@ -96,7 +96,7 @@ for (let i = 0; i < CELL_COUNTS; i++) {
   if (countedAt(i).counted === "quota_exceeded") QUOTA_EXCEEDED.push(i);
 }
 
-/** A key that is used little asks anew after this many looks at the latest. */
+/** A key that is used little asks again after this many looks at the latest. */
 const LOOKS = 4;
 
 export class LeaseState {
@@ -107,19 +107,19 @@ export class LeaseState {
   /** Was there ever an answer? Otherwise this host's share is not known, and it takes none. */
   isMember: boolean;
   private readonly cells: () => LeasedCells;
-  /** For keys that have no limits of their own; in force with the next {@link replaceKeys}. */
+  /** For keys that have no own limits; active with the next {@link replaceKeys}. */
   defaults: { readonly rate: number; readonly burst: number };
   private readonly holdings = new Map<KeyId, Holding>();
   private readonly counts = new Uint32Array(CELL_COUNTS);
   private short: ReadonlySet<KeyId> = new Set();
   private confirmed: LeaseRequest["confirmed"];
-  /** Ms of a clock that nobody sets. */
+  /** Ms of a monotonic clock. */
   private answeredAt: number;
   private refilledAt: number;
 
   /**
    * @param hosts as last known; undefined: never
-   * @param elapsed ms of a clock that nobody sets
+   * @param elapsed ms of a monotonic clock
    */
   constructor(
     cells: () => LeasedCells,

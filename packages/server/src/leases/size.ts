@@ -8,7 +8,7 @@
 /** From exchange to exchange. */
 export const EXCHANGE_MS = 250;
 const EXCHANGES_HELD = 3;
-/** A key that was not used for so many looks keeps its reserve alone. */
+/** A key that was not used for so many looks keeps its reserve only. */
 const IDLE_LOOKS = 8;
 
 export interface Demand {
@@ -19,7 +19,7 @@ export interface Demand {
 
 export const noDemand = (): Demand => ({ perLook: 0, idleLooks: IDLE_LOOKS });
 
-/** Takes a look's numbers in. */
+/** Adds the numbers of one check. */
 export function follow(demand: Demand, used: number, refused: number): void {
   const wanted = used + refused;
   demand.perLook = Math.max(wanted, 0.7 * demand.perLook + 0.3 * wanted);

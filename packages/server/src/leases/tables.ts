@@ -1,7 +1,7 @@
 // tables.ts: the rows of a group, in the tables of the store.
 //
 // err  StoreError: nothing was written, or it is unknown
-// cost a statement to read and one to write, each a transaction of its own: no lock is held between two round trips
+// cost a statement to read and one to write, each its own transaction: no lock is held between two round trips
 //
 // Hosts cannot wait for each other in a ring: a write locks this host's own row, then keys in their order; only one host at
 // a time joins, it locks no keys, and leaves rows of hosts alone that are locked.

@@ -1,6 +1,6 @@
 // cell-allocator.ts: which key has which cell.
 //
-// in   the keys in force, each time they change; which change every process that answers has applied
+// in   the active keys, each time they change; which change every process that answers has applied
 // out  a cell for each; the cell of a key that is gone goes to another one once no process uses it any more
 
 import type { KeyId } from "../keys/key.ts";

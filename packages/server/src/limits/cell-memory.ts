@@ -23,7 +23,7 @@ export function cellsIn(memory: Uint8Array<ArrayBuffer>, base: EpochMs, kind: Ce
   return kind === "own" ? new LimitCells(memory, base) : new LeasedCells(memory, base);
 }
 
-/** The cells of one process alone. */
+/** The cells of one process only. */
 export class HeapCells implements CellMemory {
   cells: LimitCells;
   private readonly base: EpochMs;

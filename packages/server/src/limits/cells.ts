@@ -19,7 +19,7 @@ import { COUNTED, type Counted, type EpochMs } from "../keys/key.ts";
 /** Number of a cell in the memory. */
 export type CellIndex = number & { readonly of?: "cell" };
 
-/** Two cache lines: a single lookup touches the first alone. */
+/** Two cache lines: a single lookup touches the first only. */
 export const CELL_BYTES = 128;
 
 const WORDS = CELL_BYTES / 8;
@@ -94,7 +94,7 @@ export class LimitCells {
   }
 
   /**
-   * Takes as many as there are.
+   * Takes up to the number that is left.
    * @param each ns that the rate takes to give one
    * @returns how many, `most` at most
    */
@@ -187,7 +187,7 @@ export class LimitCells {
   }
 
   /**
-   * The day and count in force. A request that began before midnight may come after others have begun the next day: it
+   * The day and the count that apply. A request that began before midnight may come after others have begun the next day: it
    * counts there. So it does where the clock was ahead for days: a quota does not begin again because a clock was set back.
    * Any other day is over.
    */

@@ -4,7 +4,7 @@
 // out  whether a key may take more
 // why  A fixed part for each key would be too little for one, or too much for many. Here a key may hold a multiple of what
 //      is free (dynamic thresholds, Choudhury and Hahne 1998): one key alone gets `alone`, of n greedy keys each gets
-//      less, and something is left for the next one. With 128 and 32: 32 alone, 14 each of six. A key that has none gets one
+//      less, and something is left for the next one. With 128 and 32: 32 only, 14 each of six. A key that has none gets one
 //      as long as there is any.
 
 import type { KeyId } from "../keys/key.ts";

@@ -1,7 +1,7 @@
-// key-cells.ts: the cells of the keys in force, as a process that answers uses them: usage and quota by key.
+// key-cells.ts: the cells of the active keys, as a process that answers uses them: usage and quota by key.
 //
 // in   cells, and which key has which; both are replaced together whenever the keys change
-// err  none: a key that is no longer in force has no cell, so it gets nothing more, and its last requests are not counted
+// err  none: a key that is no longer active has no cell, so it gets nothing more, and its last requests are not counted
 //
 // Processes that share the cells give out together what one alone would. A process that is killed loses no count.
 
@@ -26,7 +26,7 @@ export class KeyCells {
     this.clock = clock;
   }
 
-  /** Read it anew for each use: it is replaced when it has grown. */
+  /** Read it again for each use: it is replaced when it has grown. */
   get cells(): LimitCells {
     return this.shared;
   }
@@ -35,7 +35,7 @@ export class KeyCells {
     return this.byKey.get(keyId);
   }
 
-  /** @param byKey the cells of all keys in force */
+  /** @param byKey the cells of all active keys */
   replace(cells: LimitCells, byKey: ReadonlyMap<KeyId, CellIndex>): void {
     this.shared = cells;
     this.byKey = byKey;

@@ -1,5 +1,5 @@
-// leased-cells.ts: cells that hold what this host has taken in advance from the limits of a group (leases/), in place of
-// limits of their own: they are refilled by leases, not by time.
+// leased-cells.ts: cells that hold what this host has taken in advance from the limits of a group (leases/), instead of
+// their own limits: they are refilled by leases, not by time.
 //
 // The same 128 bytes, with the same counts: the first word is the balance, in ns that the rate takes to give it; the next
 // holds this host's share of the quota, and one behind the counts what is left of it elsewhere: up to 10^12.
@@ -87,7 +87,7 @@ export class LeasedCells extends LimitCells {
     }
   }
 
-  /** Another day begins: the share stays, and what was taken from it before is not given back any more. */
+  /** Another day begins: the share remains, and what was taken from it before is not given back any more. */
   turnDay(cell: CellIndex): void {
     Atomics.xor(this.slots, cell * SLOTS + SHARE, 1);
   }

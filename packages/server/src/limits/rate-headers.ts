@@ -3,7 +3,7 @@
 // src  draft-ietf-httpapi-ratelimit-headers-10; docs/errors.md explains them to callers
 // note The bucket is one policy: q is its size, w the seconds that an empty one takes to fill; r is what is
 //      left, t the seconds until it is full again. A daily quota is a second one, "daily".
-// cost texts of a bucket are kept from one request to the next: formatting them anew took 250 ns each. Of 2,048 lookups left
+// cost texts of a bucket are kept from one request to the next: formatting them again took 250 ns each. Of 2,048 lookups left
 //      and more the first 11 bits are shown, so that one text serves many requests
 
 import type { EpochMs, Key } from "../keys/key.ts";
@@ -26,7 +26,7 @@ export class RateHeaders {
   private readonly leftTexts: ({ remaining: number; resetSeconds: number; text: string } | undefined)[] =
     new Array(KEPT).fill(undefined);
 
-  /** What a key may do; undefined when it has no limit at all. */
+  /** What a key may do; undefined if it has no limit at all. */
   formatPolicy(key: Pick<Key, "quota">, rate: Decision): string | undefined {
     const daily = key.quota === undefined ? undefined : `"daily";q=${key.quota};w=${DAY_SECONDS}`;
     if (rate.limit === 0) return daily;

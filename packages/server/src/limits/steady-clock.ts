@@ -1,12 +1,12 @@
 // steady-clock.ts: the time that decides which UTC day a lookup belongs to, for quotas and usage: the machine's clock, but
-// one that jumps counts only after it has stayed so.
+// one that jumps counts only after it has remained so.
 //
 // in   the machine's clock; a monotonic clock
 // out  `at`: the time without a jump of the last hour
 // err  none
 // cost one read of the monotonic clock
 //
-// A clock that is a month ahead for some minutes would begin a day with quotas of its own, and usage would be booked on it.
+// A clock that is a month ahead for some minutes would begin a day with its own quotas, and usage would be booked on it.
 // Time that a machine was suspended looks like a jump: its day begins up to an hour late. Leases of a group go by the
 // database's clock (leases/).
 

@@ -9,7 +9,7 @@ import type { EpochMs, Key, KeyId } from "../keys/key.ts";
 import type { CellIndex, LimitCells } from "./cells.ts";
 import type { KeyCells } from "./key-cells.ts";
 
-/** The server's defaults for keys that have no limits of their own. */
+/** The server's defaults for keys that have no own limits. */
 export interface RateDefaults {
   /** Lookups per second and key; 0 = no limit. */
   readonly rate: number;
@@ -139,7 +139,7 @@ export class Buckets {
     return limitsOf(key, this.defaults);
   }
 
-  /** What was taken stays taken. */
+  /** What was taken remains taken. */
   setDefaults(defaults: RateDefaults): void {
     this.defaults = defaults;
     this.buckets.clear();

@@ -52,7 +52,7 @@ export class UsageCollector {
   }
 
   /**
-   * Where the clock was ahead and was set back, today's quotas go on with what the store has of today: never with none,
+   * Where the clock was ahead and was set back, today's quotas continue with what the store has of today: never with none,
    * so not before the store was read.
    */
   correctDays(cells: LimitCells, now: EpochMs, stored: ReadonlyMap<KeyId, number>): void {

@@ -5,7 +5,7 @@
 // err  record never throws or waits; a store that is unreachable is tried again; see `state`
 // cost record one Map access and one addition; memory one tally for each key and day not yet stored
 //
-// While the store is unreachable, counts stay here and add up. A batch that was sent keeps its number and its entries until the
+// While the store is unreachable, counts remain here and add up. A batch that was sent keeps its number and its entries until the
 // store has confirmed it, and the store knows the number of the last batch that it counted (UsageTables.add): so it counts
 // once. A process that is killed loses what was counted since the last flush, less than a second.
 
@@ -40,7 +40,7 @@ interface UsageRecorderOptions {
   readonly onStored?: (keyId: KeyId, usage: StoredUsage) => void;
   /** Called after each flush, whether it succeeded or not. */
   readonly onFlush?: (state: UsageState) => void;
-  /** Milliseconds of a clock that nobody sets. */
+  /** Milliseconds of a monotonic clock. */
   readonly elapsed?: () => number;
 }
 
@@ -56,7 +56,7 @@ export interface UsageState {
   readonly failuresInRow: number;
   /** When the last flush succeeded. */
   readonly flushedAt: EpochMs | undefined;
-  /** Why the last flush failed, without secrets; undefined when it did not. */
+  /** Why the last flush failed, without secrets; undefined if it did not. */
   readonly lastError: string | undefined;
 }
 
@@ -128,7 +128,7 @@ export class UsageRecorder {
     });
   }
 
-  /** Reads today's counts, and goes on flushing. Resolves after the first try, whether it succeeded or not. */
+  /** Reads today's counts, and continues flushing. Resolves after the first try, whether it succeeded or not. */
   async start(): Promise<void> {
     await this.flushes.now();
     this.flushes.schedule();

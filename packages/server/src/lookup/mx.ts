@@ -4,7 +4,7 @@
 //
 // Only "there is no such domain" and "this domain takes no mail" make an address invalid: a DNS server that does not
 // answer proves nothing about a person. What feeds claim is never reverted, and what feeds or overrides keep from being
-// disposable stays so.
+// disposable remains so.
 
 import type { MxOutcome } from "@inkling/contract";
 import { ascii, cutSuffix, type EmailCheck, isSpecialUseDomain, parseEmail } from "@inkling/engine";

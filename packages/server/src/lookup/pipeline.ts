@@ -172,12 +172,12 @@ export class Pipeline {
 const plainOf = (answer: Uint8Array | ComposedAnswer) =>
   answer instanceof ComposedAnswer ? answer.plain : answer;
 
-/** The lookup whose answers are those of the release, or of overrides, as they stand; undefined when there is more to do. */
+/** The lookup whose answers are those of the release, or of overrides, as they stand; undefined if there is more to do. */
 export function plainLookup(lookup: Lookup, { isSandbox, wants }: Question): IpLookup | undefined {
   return lookup !== "email" && !isSandbox && wants === PLAIN ? lookup : undefined;
 }
 
-/** Why no value of a lookup can be answered from data; undefined when it can. */
+/** Why no value of a lookup can be answered from data; undefined if it can. */
 export function refusalOf(lookup: Lookup, question: Question): Problem | undefined {
   const failure = question.isSandbox ? undefined : findFailure(lookup, question);
   return failure && problemOf(failure);

@@ -175,7 +175,7 @@ export function sandboxEmail(text: string, withEvidence = false, withMx = false)
   return withEvidence && host !== "" && body instanceof Uint8Array ? withLabels(body, text, host) : body;
 }
 
-/** Labels follow from the text alone. */
+/** Labels follow from the text only. */
 function withLabels(explained: Uint8Array, text: string, host: string): Uint8Array {
   const labels = labelEntries(text, host).map((label) => JSON.parse(decoder.decode(label)));
   const { evidence, ...body } = JSON.parse(decoder.decode(explained)) as { evidence: object[] };

@@ -49,7 +49,7 @@ export const CACHE_SECONDS: Readonly<Record<AskedOutcome, readonly [number, numb
   found: [60, 3_600],
   implicit: [60, 3_600],
   null: [60, 3_600],
-  // Short: newly registered domains must not stay NXDOMAIN.
+  // Short: newly registered domains must not remain NXDOMAIN.
   none: [30, 300],
   nxdomain: [30, 300],
   timeout: [5, 5],

@@ -47,7 +47,7 @@ export class MxCounts {
     return { lookups: [...this.lookups], answers: [...this.answers], hits, seconds, state };
   }
 
-  /** Adds another worker's counts; the state stays as it is. */
+  /** Adds another worker's counts; the state remains as it is. */
   add(report: Omit<MxReport, "state">): void {
     for (const [outcome, count] of report.lookups) increase(this.lookups, outcome, count);
     for (const [outcome, count] of report.answers) increase(this.answers, outcome, count);

@@ -5,9 +5,9 @@
 // err  none thrown: undefined means "not a reply to this question", and the client keeps waiting
 // src  RFC 1035 4 (format), RFC 2181 8 (TTL), RFC 2308 2.1 and 5 (negative answers), RFC 6604 (NXDOMAIN behind CNAME)
 // why  not the runtime's resolver: Bun 1.4.5 reports ENOTFOUND for "no such record" too, and no TTL.
-//      Not dns-packet 5.6.1: it ignores RDLENGTH, so that an MX record may go on after its name, and it cannot tell a
+//      Not dns-packet 5.6.1: it ignores RDLENGTH, so that an MX record may continue after its name, and it cannot tell a
 //      dot inside a label from the border of two (2 rows of the test fail); reading needs a walk over records and
-//      names of our own in front of it, which is most of this file. Nor is it faster: 2.9-7.9 µs a reply, this 2.7-3.8.
+//      our own names in front of it, which is most of this file. Nor is it faster: 2.9-7.9 µs a reply, this 2.7-3.8.
 
 export const RECORD_TYPES = { a: 1, aaaa: 28, mx: 15, soa: 6 } as const;
 export type RecordType = keyof typeof RECORD_TYPES;
@@ -69,7 +69,7 @@ export function encodeQuestion(id: number, host: string, type: RecordType): Uint
 /**
  * Reads a reply.
  * @param bytes anything
- * @returns undefined when it does not reply to the question: another id, name or type, or not a reply
+ * @returns undefined if it does not reply to the question: another id, name or type, or not a reply
  */
 export function readReply(
   bytes: Uint8Array,

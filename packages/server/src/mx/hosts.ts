@@ -3,7 +3,7 @@
 // in   the most preferred MX hosts of a domain
 // out  the rows that cover them; the disposable-email service that receives the mail, or undefined
 // src  each row has its own; docs/mail-hosts.md shows this table; a test compares the two
-// why  not in a segment: it is ours, changes with a version of Inkling, and only DNS checks need it
+// why  not in a segment: it is Inkling's, changes with a version of Inkling, and only DNS checks need it
 //
 // It catches services that rotate their domains and keep their mail host. A row covers its host and every name below;
 // the closest row counts. "dedicated" hosts receive for the service alone: a shared host would refuse ordinary people.

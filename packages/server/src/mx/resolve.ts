@@ -18,7 +18,7 @@ export interface MxFinding {
 
 export interface Resolved {
   readonly finding: MxFinding;
-  /** Undefined when DNS gave no time. */
+  /** Undefined if DNS gave no time. */
   readonly ttlSeconds: number | undefined;
 }
 

@@ -1,7 +1,7 @@
 // documents.ts: the public documents: /openapi.json, and the files under /docs.
 //
 // in   the name of a document
-// out  its bytes, type and ETag; undefined when there is none of that name
+// out  its bytes, type and ETag; undefined if there is none of that name
 // cost made, or read, with the first request, and kept
 //
 // Imported with the first request for one of them, so that the start does not pay for it.

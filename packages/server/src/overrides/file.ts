@@ -41,7 +41,7 @@ interface OverrideFile {
   readonly overrides: readonly ExportedOverride[];
 }
 
-/** The overrides in force as a file: sorted, so that two exports of the same overrides differ in their date alone. */
+/** The active overrides as a file: sorted, so that two exports of the same overrides differ in their date only. */
 export function exportFile(overrides: readonly Override[], now: number): OverrideFile {
   const rows = overrides.map((override): ExportedOverride => {
     const { value, flag, verdict, note, author, created_at, expires_at } = overrideJson(override);
@@ -135,7 +135,7 @@ function readRow(row: unknown, context: OverrideContext, force: boolean): NewOve
   return isExpired ? undefined : { ...one, expiresAt: expiresAt ?? undefined, createdAt };
 }
 
-/** What the data folder keeps of the overrides in force. */
+/** What the data folder keeps of the active overrides. */
 interface OverrideSnapshot {
   readonly stamp: string;
   readonly overrides: readonly Override[];

@@ -1,8 +1,8 @@
-// live-overrides.ts: the overrides in force, in memory.
+// live-overrides.ts: the active overrides, in memory.
 //
 // in   the store, checked twice a second; the data folder's copy, for a start while the store is unreachable or empty
 // out  `current`: an immutable snapshot, swapped when anything changed; `state` for metrics, status and logs
-// err  none: a store that is unreachable, or empty in the place of one that was not, leaves the overrides as they were; a
+// err  none: a store that is unreachable, or empty instead of one that was not, leaves the overrides as they were; a
 //      copy that cannot be read or written is an event
 // cost one row read each half second and process
 
@@ -28,7 +28,7 @@ interface OverrideSource {
 }
 
 export type OverrideEvent =
-  /** Other overrides are in force now. */
+  /** Other overrides are active now. */
   | {
       readonly type: "loaded";
       readonly overrides: number;
@@ -36,7 +36,7 @@ export type OverrideEvent =
       /** Of the data folder's copy. */
       readonly age_seconds?: number;
     }
-  /** The database never had an override, and these are known: they stay in force, and the copy is kept. */
+  /** The database never had an override, and these are known: they remain active, and the copy is kept. */
   | { readonly type: "database-empty"; readonly overrides_in_copy: number }
   /** The copy cannot be read or written. */
   | { readonly type: "copy-failed"; readonly reason: string };
@@ -48,7 +48,7 @@ interface LiveOverridesOptions {
   readonly now?: () => number;
   readonly refreshMs?: number;
   readonly onEvent?: (event: OverrideEvent) => void;
-  /** Runs before what the store holds now is put in force: has it gone back to an earlier state? */
+  /** Runs before what the store holds now is applied: has it gone back to an earlier state? */
   readonly review?: () => Promise<void>;
 }
 

@@ -34,7 +34,7 @@ import { z } from "zod";
 import type { EpochMs } from "../keys/key.ts";
 import { isoTime, oneLine } from "../text/fields.ts";
 
-/** As many overrides may be in force: each change reads them all again, in every process. */
+/** As many overrides may be active: each change reads them all again, in every process. */
 export const MAX_OVERRIDES = 10_000;
 const MAX_NOTE = 500;
 export const MAX_AUTHOR = 100;
@@ -204,7 +204,7 @@ function holdsIpv4(network: Prefix): boolean {
 }
 
 function readDomain(text: string, refuse: Refuse): ReadTarget | undefined {
-  // A top-level domain is a suffix of its own: it is read with a label in front.
+  // A top-level domain is its own suffix: it is read with a label in front.
   const isSingle = !/[.\u3002\uff0e\uff61]/.test(text);
   const host = toAsciiDomain(isSingle ? `x.${text}` : text)?.slice(isSingle ? 2 : 0);
   if (host === undefined) return refuse("is no address, network, domain, email address or SHA-256 in hex");

@@ -14,14 +14,14 @@ import {
 import { sha256Hex } from "@inkling/release-store";
 import { visibleText } from "../text/visible-text.ts";
 
-/** All overrides in force, ready to be matched. */
+/** All active overrides, ready to be matched. */
 export function overridesOf(all: readonly Override[]): Overrides {
   return all.length === 0 ? Overrides.NONE : new Overrides(all, sha256Hex);
 }
 
 type ForcedFlag = Pick<NewOverride, "kind" | "value" | "flag" | "verdict">;
 
-/** Equal for overrides that do the same; two with the same subject cannot both be in force. */
+/** Equal for overrides that do the same; two with the same subject cannot both be active. */
 export function effectText(override: ForcedFlag): string {
   return `${subjectText(override)}=${override.verdict}`;
 }

@@ -1,4 +1,4 @@
-// comparisons.ts: what changed between releases, compared in a process of its own, and kept as long as their files are the
+// comparisons.ts: what changed between releases, compared in its own process, and kept as long as their files are the
 // same.
 
 import { findFiles } from "@inkling/release-store";

@@ -1,4 +1,4 @@
-// diff-process.ts: compares two releases in a process of its own.
+// diff-process.ts: compares two releases in its own process.
 //
 // in   one message: { dataDir, before, after }, names of releases
 // out  one message: { changes }, or { problem } when one of them is not sound: files without a mark are verified first

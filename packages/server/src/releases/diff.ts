@@ -3,7 +3,7 @@
 // in   two releases, open
 // out  for each flag how much was added and removed: IPv4 addresses, IPv6 networks, mail domains
 // err  none thrown
-// cost walks every network of both: half a second for real ones, so it runs in a process of its own (diff-process.ts)
+// cost walks every network of both: half a second for real ones, so it runs in its own process (diff-process.ts)
 
 import { recordOf } from "@inkling/contract";
 import {
@@ -23,7 +23,7 @@ interface FlagChange {
 }
 
 export interface ReleaseChanges {
-  /** Undefined where one of the releases has no such data. */
+  /** Undefined if one of the releases has no such data. */
   readonly flags?: Readonly<
     Record<AddressFlag, { readonly added: FlagChange; readonly removed: FlagChange }>
   >;

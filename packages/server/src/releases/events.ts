@@ -10,11 +10,11 @@ export type ReleaseEvent =
     }
   /** No sound release is left: lookups are refused. */
   | { readonly type: "none"; readonly before: string | undefined; readonly wanted: string | undefined }
-  /** Read in full, and goes on answering. */
+  /** Read in full, and continues answering. */
   | { readonly type: "verified"; readonly name: string }
   /** The wanted one answers: what `refused` names is in the way no more. */
   | { readonly type: "refusal-over"; readonly name: string; readonly refused: string }
-  /** It could not be verified for now, and goes on answering. */
+  /** It could not be verified for now, and continues answering. */
   | {
       readonly type: "unverified";
       readonly name: string;

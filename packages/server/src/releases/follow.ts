@@ -166,7 +166,7 @@ export class Releases {
     await this.settle(() => this.current !== undefined);
   }
 
-  /** Verifies what answers since {@link open}, and goes on following. */
+  /** Verifies what answers since {@link open}, and continues following. */
   start(): void {
     void this.pointer.start();
     const { dataDir, onEvent } = this.options;

@@ -163,7 +163,7 @@ function refuse(
   now: number,
 ): Step {
   const shown = name.slice(0, SHOWN_LENGTH);
-  // Of several that are refused in a row, the first is the one that is wanted.
+  // Of several that are refused in a row, the first is the wanted release.
   const isFirst = state.refusal === undefined || state.wanted === name;
   const refusal = isFirst ? { name: shown, reason, at: now } : state.refusal;
   const retry = retryMs !== undefined && { retry_in_ms: retryMs };

@@ -1,4 +1,4 @@
-// process.ts: one computation in a process of its own: what it touches may kill it (a mapped file that is cut short, too
+// process.ts: one computation in its own process: what it touches may kill it (a mapped file that is cut short, too
 // little memory), and the caller lives on and answers meanwhile.
 //
 // err  ProcessFailed: it ended without an answer; that says nothing about its input

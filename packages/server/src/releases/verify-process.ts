@@ -1,4 +1,4 @@
-// verify-process.ts: reads a whole release in a process of its own.
+// verify-process.ts: reads a whole release in its own process.
 //
 // in   one message: { dataDir, name, known }
 // out  one message: its verification, or why it is not sound

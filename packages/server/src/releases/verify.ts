@@ -1,4 +1,4 @@
-// verify.ts: is a release sound? Read in a process of its own (verify-process.ts), unless nothing is left to read.
+// verify.ts: is a release sound? Read in its own process (verify-process.ts), unless nothing is left to read.
 
 import {
   areMarked,

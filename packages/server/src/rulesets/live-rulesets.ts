@@ -3,7 +3,7 @@
 // in   the store, checked twice a second and at each notice; the data folder's snapshot, for a start while the store is
 //      unreachable
 // out  `current`; `state` for metrics, readiness and logs
-// err  none: a ruleset that this version cannot read leaves the one before in force, and is in `state.error`
+// err  none: a ruleset that this version cannot read leaves the one before active, and is in `state.error`
 // cost one row read each half second
 
 import { join } from "node:path";
@@ -27,9 +27,9 @@ interface RulesetSource {
 
 export type RulesetEvent =
   | { readonly type: "loaded"; readonly ruleset: number; readonly from: "database" | "data folder" }
-  /** The newest ruleset cannot be used here, and an older one stays in force. */
+  /** The newest ruleset cannot be used here, and an older one remains active. */
   | { readonly type: "refused"; readonly reason: string }
-  /** The database names the ruleset in force again. */
+  /** The database names the active ruleset again. */
   | { readonly type: "accepted" }
   | { readonly type: "copy-failed"; readonly reason: string };
 

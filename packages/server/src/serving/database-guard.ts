@@ -1,4 +1,4 @@
-// database-guard.ts: keeps revocations in force on this host whatever becomes of the database: while it cannot be written,
+// database-guard.ts: keeps revocations active on this host whatever becomes of the database: while it cannot be written,
 // and after it went back to an earlier state. Reports both, and what applies only from the data folder's copies.
 //
 // out  log events; warnings of /readyz and of the host's report, in the keyring's state
@@ -64,7 +64,7 @@ export class DatabaseGuard {
     this.revocations.open();
   }
 
-  /** For what loads keys and overrides: runs before either is in force. */
+  /** For what loads keys and overrides: runs before either is active. */
   readonly review = () => this.history.review();
 
   readonly withoutRevoked = (snapshot: KeySnapshot): KeySnapshot => {
@@ -79,7 +79,7 @@ export class DatabaseGuard {
     await this.revocations.follow();
   }
 
-  /** What applies here only from the copies, because the database is empty in the place of another. */
+  /** What applies here only from the copies, because the database is empty instead of another. */
   get onlyHere(): { readonly keys: number; readonly overrides: number } {
     const { keyLoader, overrides } = this.followed ?? {};
     return {
@@ -129,7 +129,7 @@ export class DatabaseGuard {
     this.warn();
   }
 
-  /** @throws StoreError; Error where the database lost the key, which is in force from the copy */
+  /** @throws StoreError; Error where the database lost the key, which is active from the copy */
   private async store({ id, by, at }: Revocation): Promise<void> {
     const { store } = this.parts;
     const stored = await store.revokeKey(id, by, at);
@@ -164,6 +164,6 @@ export class DatabaseGuard {
   }
 }
 
-/** Is the database empty in the place of one that held this? */
+/** Is the database empty instead of one that held this? */
 const isMissing = (live: Pick<Live<unknown>, "state"> | undefined) =>
   live?.state.error instanceof EmptyDatabaseError;

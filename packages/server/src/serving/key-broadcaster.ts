@@ -1,4 +1,4 @@
-// key-broadcaster.ts: gives each key in force a cell, and holds the keys for the processes that answer.
+// key-broadcaster.ts: gives each active key a cell, and holds the keys for the processes that answer.
 //
 // in   snapshots of keys; which of them every process has applied
 // out  `current`; usage from the cells to the recorder, and quotas used on other hosts to the cells
@@ -70,7 +70,7 @@ export class KeyBroadcaster {
     this.collector.collect(this.memory.cells, sink, now);
   }
 
-  /** Ends the day of a clock that was ahead: today's quotas go on with what the store has of today. */
+  /** Ends the day of a clock that was ahead: today's quotas continue with what the store has of today. */
   correctDays(now: EpochMs, stored: ReadonlyMap<KeyId, number>): void {
     this.collector.correctDays(this.memory.cells, now, stored);
   }

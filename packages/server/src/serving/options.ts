@@ -12,7 +12,7 @@ import type { Log } from "../telemetry/log.ts";
 export interface ServerOptions extends ServerSettings {
   readonly mode: Mode;
   readonly version: string;
-  /** Between two checks for changes of keys and overrides, in place of 1 s and 0.5 s. */
+  /** Between two checks for changes of keys and overrides, instead of 1 s and 0.5 s. */
   readonly checkMs?: number;
   /** Of the workers, and of processes that read releases; empty by default: they need no setting, and no credential. */
   readonly workerEnvironment?: ProcessEnvironment;
@@ -46,7 +46,7 @@ export interface RunningServer {
    * @throws StoreError where it cannot be recorded: nothing was changed; what `change` throws
    */
   audited<T>(entry: HostEntry, change: () => Promise<T>): Promise<T>;
-  /** The reloadable ones are in force for requests that begin from now on; connections stay open. */
+  /** The reloadable ones are active for requests that begin from now on; connections remain open. */
   reload(settings: ServerSettings): Promise<void>;
   /**
    * Reads what this server has not read yet of a release, which may become the current one then.

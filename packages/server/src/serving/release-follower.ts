@@ -1,7 +1,7 @@
 // release-follower.ts: in a process that answers: the release that the primary names, all of whose bytes were verified.
 //
 // out  `current`, mapped
-// err  a release that cannot be opened here is reported, and tried again each second; the one before stays in use, unless
+// err  a release that cannot be opened here is reported, and tried again each second; the one before remains in use, unless
 //      the primary has left it as unsound
 
 import type { FailedBuild, FeedReport, HeldRelease, LoadedRelease } from "@inkling/engine";

@@ -116,7 +116,7 @@ export class RequestServer {
     this.app = this.makeApp();
   }
 
-  /** Uses these cells from now on. Call it before the keys are in force: a key without a cell gets nothing. */
+  /** Uses these cells from now on. Call it before the keys are active: a key without a cell gets nothing. */
   replaceCells(cells: LimitCells, byKey: ReadonlyMap<KeyId, CellIndex>): void {
     this.keyCells.replace(cells, byKey);
     this.buckets.dropGone();

@@ -67,7 +67,7 @@ interface ServiceParts {
   readonly log: Log;
   readonly memory: CellMemory;
   readonly closers: Closers;
-  /** Called after each change; of keys, right before they are in force here. */
+  /** Called after each change; of keys, right before they are active here. */
   readonly onChange: (change: Change) => void;
 }
 
@@ -259,7 +259,7 @@ async function startKeyLoader(
   return loader;
 }
 
-/** For the keys that are in force now. */
+/** For the keys that are active now. */
 async function replaceLeases({ leases, keys }: Pick<Services, "leases" | "keys">): Promise<void> {
   const { snapshot, cells } = keys.current;
   const byId = new Map(snapshot?.tokens.map(({ key }) => [key.id, key]));

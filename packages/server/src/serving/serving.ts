@@ -1,4 +1,4 @@
-// serving.ts: what answers requests, as the primary sees it: that process itself, or its workers.
+// serving.ts: what answers requests, from the view of the primary: that process itself, or its workers.
 
 import type { ServerSettings } from "@inkling/contract";
 import type { EpochMs } from "../keys/key.ts";

@@ -58,7 +58,7 @@ export function startWebhooks(
   };
 }
 
-/** Verdicts on domains, found in a process of its own: a release that is damaged on the disk may end its reader. */
+/** Verdicts on domains, found in its own process: a release that is damaged on the disk may end its reader. */
 export function domainVerdicts(
   { dataDir, workerEnvironment = {} }: Pick<ServerOptions, "dataDir" | "workerEnvironment">,
   { releases, overrides }: Pick<Services, "releases" | "overrides">,

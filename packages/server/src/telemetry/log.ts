@@ -50,7 +50,7 @@ export class Log {
 
   access(line: AccessLine): void {
     const time = this.time();
-    // Every member is ours or checked (a method is one of a fixed list): nothing needs escaping.
+    // Every member is Inkling's or checked (a method is one of a fixed list): nothing needs escaping.
     this.pending += `{"time":"${time}","level":"access","method":"${line.method}","route":"${line.route}","status":${line.status},"ms":${millis(line.ms)}${line.keyId === undefined ? "" : `,"key":"${line.keyId}"`}${line.values === undefined ? "" : `,"values":${line.values}`},"request_id":"${line.requestId}"}\n`;
     if (this.pending.length >= FLUSH_CHARACTERS) this.flush();
     else this.timer ??= setTimeout(() => this.flush(), FLUSH_MS);
@@ -109,7 +109,7 @@ export class Log {
   }
 
   private line(level: LogLevel, event: string, fields: Readonly<Record<string, unknown>>): void {
-    this.flush(); // lines stay in order
+    this.flush(); // lines remain in order
     const time = this.time();
     this.options.write(`${JSON.stringify({ time, level, event, ...fields })}\n`);
   }

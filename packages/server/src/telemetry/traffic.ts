@@ -118,7 +118,7 @@ function add(tally: Record<string, number>, name: string, count: number): void {
 }
 
 /**
- * The histogram bound, in seconds, that a share of requests stayed within.
+ * The histogram bound, in seconds, that a share of requests remained within.
  * @returns null without requests, or beyond the last bound
  */
 export function percentile(latency: readonly number[], share: number): number | null {
