@@ -20,9 +20,10 @@ const FILES = ["compiler/data", "server/src/openapi/reference"];
 export const SEPARATOR = `\n${"-".repeat(80)}\n\n`;
 export const ENTRIES = { main: "cli/src/main.ts", ...PROCESSES, ...THREADS };
 
-export async function bundle(): Promise<void> {
+/** @param out a folder, which it makes again; what it starts resolves npm packages from there */
+export async function bundle(out: string = DIST): Promise<void> {
   process.chdir(PACKAGES); // names of files in a bundle depend on it
-  rmSync(DIST, { recursive: true, force: true });
+  rmSync(out, { recursive: true, force: true });
   let inputs: string[];
   const entries = mkdtempSync(join(tmpdir(), "inkling-entries-"));
   try {
@@ -30,7 +31,7 @@ export async function bundle(): Promise<void> {
       writeFileSync(join(entries, `${name}.ts`), `import ${JSON.stringify(join(PACKAGES, path))};\n`);
     const { metafile } = await Bun.build({
       entrypoints: Object.keys(ENTRIES).map((name) => join(entries, `${name}.ts`)),
-      outdir: DIST,
+      outdir: out,
       naming: { entry: "[name].js", chunk: "chunk-[hash].js" },
       target: "bun",
       splitting: true,
@@ -43,11 +44,11 @@ export async function bundle(): Promise<void> {
   } finally {
     rmSync(entries, { recursive: true });
   }
-  for (const path of FILES) cpSync(join(PACKAGES, path), join(DIST, "files", path), { recursive: true });
-  mkdirSync(join(DIST, "files/console"));
+  for (const path of FILES) cpSync(join(PACKAGES, path), join(out, "files", path), { recursive: true });
+  mkdirSync(join(out, "files/console"));
   const pages = await bundleConsole();
-  for (const [name, bytes] of pages.files) writeFileSync(join(DIST, "files/console", name), bytes);
-  writeFileSync(join(DIST, "LICENSES.txt"), licences([...inputs, ...pages.inputs]));
+  for (const [name, bytes] of pages.files) writeFileSync(join(out, "files/console", name), bytes);
+  writeFileSync(join(out, "LICENSES.txt"), licences([...inputs, ...pages.inputs]));
 }
 
 /** Of every npm package that has a file in the bundle, its name, version and licence. @throws Error for one without */
@@ -68,4 +69,4 @@ function licences(inputs: readonly string[]): string {
     .join(SEPARATOR);
 }
 
-if (import.meta.main) await bundle();
+if (import.meta.main) await bundle(process.argv[2]);

@@ -39,7 +39,7 @@ const TIMINGS = "test/timings.json";
 const REPORT_LINES = 32;
 const LINE_LENGTH = 160;
 /** The same random values in every run. */
-const SEED = "./test/seed.mjs";
+const SEED = "./test/harness/seed.mjs";
 /** Sockets, processes and servers: `npm run test:unit` runs on machines that lack what they need. */
 const IO =
   /\bBun\.(serve|listen|connect|spawn)|node:(net|http|child_process)|startServer|publisher\.testing|fake-server/;

@@ -12,7 +12,7 @@ import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
 import { releaseChanges } from "../packages/server/src/releases/diff.ts";
 import { type RunningServer, startServer } from "../packages/server/src/server.ts";
 import { openStore } from "../packages/server/src/store/store.ts";
-import { fetch } from "./checked-fetch.ts";
+import { fetch } from "./harness/checked-fetch.ts";
 import {
   SMALL_NETWORK,
   smallCity,
@@ -20,9 +20,9 @@ import {
   smallFlag,
   smallRelease,
   temporaryFolder,
-} from "./release.ts";
-import { testServerOptions } from "./server-options.ts";
-import { until } from "./until.ts";
+} from "./harness/release.ts";
+import { testServerOptions } from "./harness/server-options.ts";
+import { until } from "./harness/until.ts";
 
 const dataDir = temporaryFolder();
 const updates = new Updates();

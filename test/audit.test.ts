@@ -18,12 +18,12 @@ import { keySnapshotText } from "../packages/server/src/keys/snapshot.ts";
 import { snapshotText } from "../packages/server/src/overrides/file.ts";
 import { type AuditEntry, auditJson } from "../packages/server/src/store/audit.ts";
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
-import { type AdminTest, adminServer, closeAdminServers } from "./admin-server.ts";
-import { fetch } from "./checked-fetch.ts";
-import { decisionRow } from "./decision-rows.ts";
-import { makeMirror } from "./made-mirror.ts";
-import { freePort } from "./ports.ts";
-import { smallRelease, temporaryFolder } from "./release.ts";
+import { type AdminTest, adminServer, closeAdminServers } from "./harness/admin-server.ts";
+import { fetch } from "./harness/checked-fetch.ts";
+import { decisionRow } from "./harness/decision-rows.ts";
+import { makeMirror } from "./harness/made-mirror.ts";
+import { freePort } from "./harness/ports.ts";
+import { smallRelease, temporaryFolder } from "./harness/release.ts";
 
 afterAll(closeAdminServers);
 
@@ -485,7 +485,7 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
   ],
   "database adopt": [
     async (host) => {
-      await host.makeKey(); // an empty database would be confirmed, too: test/database-lost.test.ts
+      await host.makeKey(); // an empty database would be confirmed, too: test/scenarios/group/database-lost.test.ts
       const other = new Host();
       const id = await other.makeKey();
       const file = host.path("keys.before.json");
@@ -527,7 +527,7 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
 /** Changes with a test elsewhere. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   up: "below: the keys of a first start; settings as of serve",
-  serve: "test/reload.test.ts: settings at SIGHUP and at a start",
+  serve: "test/scenarios/server/reload.test.ts: settings at SIGHUP and at a start",
   "decisions outcome": "a label: it changes no verdict and no access, so it leaves no entry",
   build: "settings as of serve; what it publishes is no operator's change",
 };
@@ -900,7 +900,7 @@ describe("the admin API", () => {
       { action: "database-confirmed", subject: "database", before: null, after: null },
     ],
     adopt_copies: async (it) => {
-      await makeKey(it); // an empty database would be confirmed, too: test/database-lost.test.ts
+      await makeKey(it); // an empty database would be confirmed, too: test/scenarios/group/database-lost.test.ts
       const other = new Host();
       const subject = await other.addOverride();
       const copy = await other.withStore(({ overrides }) => overrides.load());

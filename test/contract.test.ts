@@ -9,9 +9,9 @@ import { join, resolve } from "node:path";
 import { brotliDecompressSync } from "node:zlib";
 import { difference } from "./contract/difference.ts";
 import { type Exchange, RECORDED, replay } from "./contract/replay.ts";
-import { executableFolder } from "./published-packages.ts";
-import { temporaryFolder } from "./release.ts";
-import { share } from "./share.ts";
+import { executableFolder } from "./harness/published-packages.ts";
+import { temporaryFolder } from "./harness/release.ts";
+import { share } from "./harness/share.ts";
 
 /** A change that touches every response would print thousands. */
 const MAX_DIFFERENCES = 20;

@@ -8,12 +8,12 @@ import type { AssessmentAnswer } from "@inkling/contract";
 import { decisionJson } from "../packages/server/src/decisions/record.ts";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
-import { fetch } from "./checked-fetch.ts";
-import { childrenOf } from "./main-process.ts";
-import { Postgres } from "./postgres.ts";
-import { SMALL_NETWORK, smallRelease, temporaryFolder } from "./release.ts";
-import type { Ports } from "./server-process.ts";
-import { until } from "./until.ts";
+import { fetch } from "./harness/checked-fetch.ts";
+import { childrenOf } from "./harness/main-process.ts";
+import { Postgres } from "./harness/postgres.ts";
+import { SMALL_NETWORK, smallRelease, temporaryFolder } from "./harness/release.ts";
+import type { Ports } from "./harness/server-process.ts";
+import { until } from "./harness/until.ts";
 
 const ADDRESS = SMALL_NETWORK.replace("0/24", "142");
 const VISITOR = { event: "sign_up", ip: ADDRESS, email: "Jane.Doe@Example.com", user_agent: "A browser" };
@@ -32,7 +32,7 @@ class Host {
     smallRelease(dataDir, 1);
     const given = { dataDir, databaseUrl, workers: 2, logLevel: "info", decisions: true, ...options };
     this.child = Bun.spawn(
-      [process.execPath, join(import.meta.dir, "server-process.ts"), JSON.stringify(given)],
+      [process.execPath, join(import.meta.dir, "harness/server-process.ts"), JSON.stringify(given)],
       { stdio: ["ignore", "pipe", "pipe"] },
     );
     void this.readLog();

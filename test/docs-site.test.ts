@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { pageFile, pageText, SOURCES, slugOf } from "../docs/.vitepress/pages.ts";
 import { type OpenApi, referencePage } from "../docs/.vitepress/reference.ts";
 import { openApiJson } from "../packages/server/src/openapi/public.ts";
-import { projectFiles } from "./project-files.ts";
+import { projectFiles } from "./harness/project-files.ts";
 
 const files = projectFiles().filter(({ path }) => path.endsWith(".md"));
 

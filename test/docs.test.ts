@@ -4,7 +4,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { posix } from "node:path";
-import { made, type ProjectFile, projectFiles, projectPaths } from "./project-files.ts";
+import { made, type ProjectFile, projectFiles, projectPaths } from "./harness/project-files.ts";
 
 const MAX_README_WORDS = 700;
 /** The first answer of a server stands in the README at or above this line. */

@@ -11,7 +11,7 @@ import {
   packageOf,
   projectFiles,
   ROOT,
-} from "./project-files.ts";
+} from "./harness/project-files.ts";
 
 /** Which of our packages each may import. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {

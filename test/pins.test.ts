@@ -1,7 +1,7 @@
 // pins.test.ts: what a release takes by tag, which its owner can move: listed here, so that a new one is noticed.
 
 import { expect, test } from "bun:test";
-import { made, type ProjectFile, projectFiles } from "./project-files.ts";
+import { made, type ProjectFile, projectFiles } from "./harness/project-files.ts";
 
 /** Actions without a commit, and images without a digest. */
 function unpinned(files: readonly ProjectFile[]): string[] {

@@ -17,7 +17,7 @@ import {
 } from "@inkling/contract";
 import type { Command } from "commander";
 import { commandTree } from "../scripts/generators/man-pages.ts";
-import { ROOT } from "./project-files.ts";
+import { ROOT } from "./harness/project-files.ts";
 
 export const RECORDED = join(ROOT, "test/public-names.txt");
 

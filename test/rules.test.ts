@@ -17,7 +17,7 @@ import {
   projectFiles,
   ROOT,
   withoutComments,
-} from "./project-files.ts";
+} from "./harness/project-files.ts";
 
 const files = projectFiles();
 const isCode = ({ path }: File) => /\.(tsx?|mjs)$/.test(path);
@@ -437,7 +437,8 @@ describe("the npm package `inkling`, which is not ours", () => {
 
 describe("npm test reads nothing outside the repository", () => {
   /** Files of `npm run test:data`, which the runner selects by name; what they share; and the runner itself. */
-  const isData = ({ path }: File) => /\.data(\.test)?\.ts$/.test(path) || path === "test/data-folders.ts";
+  const isData = ({ path }: File) =>
+    /\.data(\.test)?\.ts$/.test(path) || path === "test/harness/data-folders.ts";
   const isRunner = ({ path }: File) =>
     /^(scripts\/run-tests\.mjs|test\/(test-runner|rules)\.test\.ts)$/.test(path);
   const isBench = ({ path }: File) => path.startsWith("bench/");
@@ -457,8 +458,8 @@ describe("npm test reads nothing outside the repository", () => {
 
   test("only data tests use the mirror and the vectors", () => expect(outside(files)).toEqual([]));
   test.each([
-    ["the folders", 'import { MIRROR } from "./data-folders.ts";'],
-    ["the folders from elsewhere", 'import { VECTORS } from "../../../../test/data-folders.ts";'],
+    ["the folders", 'import { MIRROR } from "./harness/data-folders.ts";'],
+    ["the folders from elsewhere", 'import { VECTORS } from "../../../../test/harness/data-folders.ts";'],
     ["a target of a data test", 'import { x } from "./mmdb-vectors.data.ts";'],
     ["the folders of benchmarks", 'import { MIRROR } from "../bench/lib/shared-folders.ts";'],
     ["a path", 'const mirror = join(ROOT, "../shared/mirror");'],

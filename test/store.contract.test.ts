@@ -21,10 +21,10 @@ import { MIGRATIONS, migrate } from "../packages/server/src/store/migrations.ts"
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
 import type { UsageBatch } from "../packages/server/src/store/usage.ts";
 import { sumTraffic } from "../packages/server/src/telemetry/traffic.ts";
-import { decisionId, decisionRow } from "./decision-rows.ts";
-import { Postgres } from "./postgres.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
-import { freshToken } from "./tokens.ts";
+import { decisionId, decisionRow } from "./harness/decision-rows.ts";
+import { Postgres } from "./harness/postgres.ts";
+import { temporaryFolder } from "./harness/temporary-folder.ts";
+import { freshToken } from "./harness/tokens.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");
 const ADA = { actor: "ada", way: "cli" } as const;

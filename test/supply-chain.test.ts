@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { YAML } from "bun";
-import { ROOT } from "./project-files.ts";
+import { ROOT } from "./harness/project-files.ts";
 
 interface Locked {
   readonly version?: string;

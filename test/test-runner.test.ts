@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { failuresOfTap } from "../scripts/run-tests.mjs";
-import { temporaryFolder } from "./release.ts";
+import { temporaryFolder } from "./harness/release.ts";
 
 const ROOT = resolve(import.meta.dir, "..");
 

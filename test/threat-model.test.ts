@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { posix } from "node:path";
-import { made, type ProjectFile, projectFiles } from "./project-files.ts";
+import { made, type ProjectFile, projectFiles } from "./harness/project-files.ts";
 
 const PAGE = "docs/threat-model.md";
 const FEWEST_ROWS = 3;

@@ -15,12 +15,12 @@ import { domainVerdicts } from "../packages/server/src/serving/webhooks.ts";
 import { openStore } from "../packages/server/src/store/store.ts";
 import { decidedDomains } from "../packages/server/src/webhooks/decided-domains.ts";
 import { WebhookEvents } from "../packages/server/src/webhooks/events.ts";
-import { fetch } from "./checked-fetch.ts";
-import { decisionRow } from "./decision-rows.ts";
-import { SMALL_NETWORK, smallDomain, smallRelease, temporaryFolder } from "./release.ts";
-import { testServerOptions } from "./server-options.ts";
-import { until } from "./until.ts";
-import { startReceiver, verified } from "./webhook-receiver.ts";
+import { fetch } from "./harness/checked-fetch.ts";
+import { decisionRow } from "./harness/decision-rows.ts";
+import { SMALL_NETWORK, smallDomain, smallRelease, temporaryFolder } from "./harness/release.ts";
+import { testServerOptions } from "./harness/server-options.ts";
+import { until } from "./harness/until.ts";
+import { startReceiver, verified } from "./harness/webhook-receiver.ts";
 
 const BY = { actor: "ada", way: "cli" } as const;
 const EVERY = new Set(WEBHOOK_EVENT_NAMES);

@@ -7,10 +7,10 @@ import { WEBHOOK_WAITS_SECONDS, type WebhookMessage } from "@inkling/contract";
 import { LEASE_MS, type QueuedEvent } from "../packages/server/src/store/deliveries.ts";
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
 import { WebhookSender } from "../packages/server/src/webhooks/sender.ts";
-import { Postgres } from "./postgres.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
-import { until } from "./until.ts";
-import { type Received, type Receiver, startReceiver, verified } from "./webhook-receiver.ts";
+import { Postgres } from "./harness/postgres.ts";
+import { temporaryFolder } from "./harness/temporary-folder.ts";
+import { until } from "./harness/until.ts";
+import { type Received, type Receiver, startReceiver, verified } from "./harness/webhook-receiver.ts";
 
 const BY = { actor: "ada", way: "cli" } as const;
 const DAY_MS = 86_400_000;

@@ -1,7 +1,7 @@
 // words.test.ts: one spelling of each term, so that a search for it finds every place (ARCHITECTURE.md has the terms).
 
 import { expect, test } from "bun:test";
-import { made, type ProjectFile, projectFiles } from "./project-files.ts";
+import { made, type ProjectFile, projectFiles } from "./harness/project-files.ts";
 
 const CHECKED = new Bun.Glob("**/*.{md,ts,tsx,mjs,js,css,html,json}");
 /** Tools' output, recorded files, and this list itself. */

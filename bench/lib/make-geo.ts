@@ -5,7 +5,7 @@
 
 import { closeSync, openSync, statSync, writeFileSync } from "node:fs";
 import { cover, type RangeColumns } from "@inkling/engine";
-import { randomWords } from "../../test/random.ts";
+import { randomWords } from "../../test/harness/random.ts";
 import {
   CountrySource,
   completePlace,

@@ -1,7 +1,7 @@
 // random.ts: addresses and orders that are the same in every run.
 
 import { formatIp, IpAddress, specialUse, unwrapIpv4 } from "@inkling/engine";
-import { randomWords } from "../../test/random.ts";
+import { randomWords } from "../../test/harness/random.ts";
 
 export const SEED = 20_261_121;
 

@@ -3,7 +3,7 @@
 // Conditions are false, so that each is evaluated to its end. The facts are the longest that a caller may send.
 
 import { FACT_INDEX, type Facts, parseRuleset, type Ruleset, RulesetError } from "@inkling/engine/assess";
-import { randomBelow } from "../../test/random.ts";
+import { randomBelow } from "../../test/harness/random.ts";
 
 const RULES = 100;
 const CONDITION = 1_024;

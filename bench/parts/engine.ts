@@ -7,7 +7,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { EmailSegment, openSegment, type SegmentKind } from "@inkling/engine";
-import { randomWords } from "../../test/random.ts";
+import { randomWords } from "../../test/harness/random.ts";
 import * as data from "../lib/data.ts";
 import { compiled, PEERS } from "../lib/peers.ts";
 import { compareUnderPressure } from "../lib/pressure.ts";

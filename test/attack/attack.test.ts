@@ -2,8 +2,8 @@
 // answered without a key, nothing of a caller is logged, and memory and descriptors are what they were.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { share } from "../share.ts";
-import { until } from "../until.ts";
+import { share } from "../harness/share.ts";
+import { until } from "../harness/until.ts";
 import { type AttackedServer, startAttackedServer } from "./attacked-server.ts";
 import { Attacker } from "./attacker.ts";
 import { ADDRESS, EMAIL, MARK } from "./hostile-requests.ts";

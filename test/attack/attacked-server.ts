@@ -4,9 +4,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseNewKey } from "../../packages/server/src/keys/key-input.ts";
 import { openStore } from "../../packages/server/src/store/store.ts";
-import { smallRelease, temporaryFolder } from "../release.ts";
-import type { Ports } from "../server-process.ts";
-import { until } from "../until.ts";
+import { smallRelease, temporaryFolder } from "../harness/release.ts";
+import type { Ports } from "../harness/server-process.ts";
+import { until } from "../harness/until.ts";
 
 /** Keys of all kinds that a request can come with. */
 const KEYS = {
@@ -42,7 +42,7 @@ export async function startAttackedServer(workers: number): Promise<AttackedServ
   for (const [name, more] of Object.entries(KEYS))
     keys[name] = (await store.createKey(parseNewKey({ name, ...more }, Date.now()))).token;
   await store.close();
-  const script = join(import.meta.dir, "../server-process.ts");
+  const script = join(import.meta.dir, "../harness/server-process.ts");
   const given = { dataDir, workers, logLevel: "access", trustedProxies: ["127.0.0.0/8"] };
   const child = Bun.spawn([process.execPath, script, JSON.stringify(given)], {
     stdio: ["ignore", "pipe", "pipe"],

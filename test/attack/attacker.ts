@@ -1,7 +1,7 @@
 // attacker.ts: sends hostile requests and judges the responses.
 
 import { Connection, type RawResponse } from "../contract/connection.ts";
-import { smallCity, smallFlag } from "../release.ts";
+import { smallCity, smallFlag } from "../harness/release.ts";
 import type { AttackedServer } from "./attacked-server.ts";
 import { ADMIN_TARGETS, type HostileRequest, hostileRequests, isDocumented } from "./hostile-requests.ts";
 

@@ -12,10 +12,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { fetch } from "../checked-fetch.ts";
-import { smallRelease, temporaryFolder } from "../release.ts";
-import { share } from "../share.ts";
-import { until } from "../until.ts";
+import { fetch } from "../harness/checked-fetch.ts";
+import { smallRelease, temporaryFolder } from "../harness/release.ts";
+import { share } from "../harness/share.ts";
+import { until } from "../harness/until.ts";
 import { type AttackedServer, startAttackedServer } from "./attacked-server.ts";
 import { Attacker } from "./attacker.ts";
 import { ADDRESS } from "./hostile-requests.ts";

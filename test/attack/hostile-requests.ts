@@ -5,8 +5,8 @@
 
 import { gzipSync } from "node:zlib";
 import { PROBLEMS } from "@inkling/contract";
-import { randomBelow } from "../random.ts";
-import { freshToken } from "../tokens.ts";
+import { randomBelow } from "../harness/random.ts";
+import { freshToken } from "../harness/tokens.ts";
 import type { KeyName } from "./attacked-server.ts";
 
 export interface HostileRequest {

@@ -7,8 +7,8 @@ import { dataActions, Updates } from "../../packages/cli/src/runtime/keep-fresh.
 import { openConsole } from "../../packages/console/src/files.ts";
 import { type ServerOptions, startServer } from "../../packages/server/src/server.ts";
 import { openStore } from "../../packages/server/src/store/store.ts";
-import { DESK, faultsOf, openPage, PHONE, picture } from "../browser.ts";
-import { testServerOptions } from "../server-options.ts";
+import { DESK, faultsOf, openPage, PHONE, picture } from "../harness/browser.ts";
+import { testServerOptions } from "../harness/server-options.ts";
 
 export interface ConsoleServer {
   /** Of the admin listener. */

@@ -4,10 +4,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { STARTER_RULESET } from "@inkling/contract";
 import type { Page } from "playwright-core";
-import { launchBrowser } from "../browser.ts";
-import { fetch } from "../checked-fetch.ts";
-import { smallDomain, smallRelease, temporaryFolder } from "../release.ts";
-import { until } from "../until.ts";
+import { launchBrowser } from "../harness/browser.ts";
+import { fetch } from "../harness/checked-fetch.ts";
+import { smallDomain, smallRelease, temporaryFolder } from "../harness/release.ts";
+import { until } from "../harness/until.ts";
 import {
   ConsoleBrowser,
   type ConsoleServer,

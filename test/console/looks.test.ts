@@ -5,9 +5,9 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { launchBrowser } from "../browser.ts";
-import { fetch } from "../checked-fetch.ts";
-import { smallDomain, smallRelease, temporaryFolder } from "../release.ts";
+import { launchBrowser } from "../harness/browser.ts";
+import { fetch } from "../harness/checked-fetch.ts";
+import { smallDomain, smallRelease, temporaryFolder } from "../harness/release.ts";
 import {
   ALL_FEEDS,
   DECISION_COUNTS,

@@ -6,10 +6,10 @@ import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { DATA_FOLDER } from "@inkling/release-store";
 import type { Page } from "playwright-core";
-import { launchBrowser } from "../browser.ts";
-import { fetch } from "../checked-fetch.ts";
-import { smallCity, smallDomain, smallRelease, temporaryFolder } from "../release.ts";
-import { until } from "../until.ts";
+import { launchBrowser } from "../harness/browser.ts";
+import { fetch } from "../harness/checked-fetch.ts";
+import { smallCity, smallDomain, smallRelease, temporaryFolder } from "../harness/release.ts";
+import { until } from "../harness/until.ts";
 import { HOSTS, HOUR, NO_TRAFFIC, TOR_EXIT, TROUBLED_FEEDS } from "./answers.ts";
 import {
   ConsoleBrowser,

@@ -2,9 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { launchBrowser } from "../browser.ts";
-import { smallRelease, temporaryFolder } from "../release.ts";
-import { type Receiver, startReceiver, verified } from "../webhook-receiver.ts";
+import { launchBrowser } from "../harness/browser.ts";
+import { smallRelease, temporaryFolder } from "../harness/release.ts";
+import { type Receiver, startReceiver, verified } from "../harness/webhook-receiver.ts";
 import {
   ConsoleBrowser,
   type ConsoleServer,

@@ -3,8 +3,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PROCESS_FLAG } from "@inkling/release-store/program";
-import { stoppedClock } from "../fast-clock.ts";
-import { freePort } from "../ports.ts";
+import { stoppedClock } from "../harness/fast-clock.ts";
+import { freePort } from "../harness/ports.ts";
 
 export interface Program {
   readonly port: number;

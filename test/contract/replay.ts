@@ -1,7 +1,7 @@
 // replay.ts: starts the servers of the contract test, and sends them requests, one after the other.
 
 import { resolve } from "node:path";
-import { temporaryFolder } from "../release.ts";
+import { temporaryFolder } from "../harness/release.ts";
 import { Connection } from "./connection.ts";
 import { Etags, normalised, type Request, type Response, requestBytes } from "./exchange.ts";
 import { SERVERS, type ServerName, type Started } from "./server.ts";

@@ -20,9 +20,9 @@ import {
 } from "node:fs";
 import { join, resolve } from "node:path";
 import manifest from "../../packages/cli/package.json" with { type: "json" };
-import { stopClocks } from "../fast-clock.ts";
-import { testServerOptions } from "../server-options.ts";
-import { until } from "../until.ts";
+import { stopClocks } from "../harness/fast-clock.ts";
+import { testServerOptions } from "../harness/server-options.ts";
+import { until } from "../harness/until.ts";
 import { contractFeeds } from "./feeds.ts";
 import { HOOK_SECRET, type Program, startProgram } from "./program.ts";
 

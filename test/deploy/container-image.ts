@@ -6,7 +6,7 @@
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { executableFolder, run } from "../published-packages.ts";
+import { executableFolder, run } from "../harness/published-packages.ts";
 
 const ROOT = resolve(import.meta.dir, "../..");
 

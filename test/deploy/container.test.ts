@@ -4,12 +4,12 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { SETTING_NAMES, SETTINGS, variableName } from "@inkling/contract";
-import { Program, walk, walkFirstStart } from "../packaged-program.ts";
-import { withPrograms } from "../programs.ts";
-import { run } from "../published-packages.ts";
-import { temporaryFolder } from "../release.ts";
-import { FULL } from "../share.ts";
-import { until } from "../until.ts";
+import { Program, walk, walkFirstStart } from "../harness/packaged-program.ts";
+import { withPrograms } from "../harness/programs.ts";
+import { run } from "../harness/published-packages.ts";
+import { temporaryFolder } from "../harness/release.ts";
+import { FULL } from "../harness/share.ts";
+import { until } from "../harness/until.ts";
 import { Image, mayRunContainers, type RunOptions } from "./container-image.ts";
 
 setDefaultTimeout(600_000);

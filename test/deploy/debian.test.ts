@@ -19,11 +19,11 @@ import {
 import { dirname, join, resolve } from "node:path";
 import { SETTING_NAMES, tomlKey } from "@inkling/contract";
 import { pack, stage } from "../../scripts/deb.ts";
-import { withPrograms } from "../programs.ts";
-import { executableFolder, run } from "../published-packages.ts";
-import { temporaryFolder } from "../release.ts";
-import { FULL } from "../share.ts";
-import { until } from "../until.ts";
+import { withPrograms } from "../harness/programs.ts";
+import { executableFolder, run } from "../harness/published-packages.ts";
+import { temporaryFolder } from "../harness/release.ts";
+import { FULL } from "../harness/share.ts";
+import { until } from "../harness/until.ts";
 import { mayRunContainers } from "./container-image.ts";
 
 setDefaultTimeout(3_600_000);

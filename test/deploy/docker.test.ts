@@ -4,14 +4,14 @@
 import { afterAll, describe, expect, setDefaultTimeout } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { fetch } from "../checked-fetch.ts";
-import { unmountAll } from "../mounts.ts";
-import { freePort } from "../ports.ts";
-import { withPrograms } from "../programs.ts";
-import { run } from "../published-packages.ts";
-import { temporaryFolder } from "../release.ts";
-import { FULL } from "../share.ts";
-import { until } from "../until.ts";
+import { fetch } from "../harness/checked-fetch.ts";
+import { unmountAll } from "../harness/mounts.ts";
+import { freePort } from "../harness/ports.ts";
+import { withPrograms } from "../harness/programs.ts";
+import { run } from "../harness/published-packages.ts";
+import { temporaryFolder } from "../harness/release.ts";
+import { FULL } from "../harness/share.ts";
+import { until } from "../harness/until.ts";
 import { Image, mayRunContainers } from "./container-image.ts";
 
 setDefaultTimeout(3_600_000);

@@ -5,8 +5,8 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "nod
 import { dirname, join, resolve } from "node:path";
 import { OPERATIONS, SETTING_NAMES, variableName } from "@inkling/contract";
 import { Ajv } from "ajv";
-import { withPrograms } from "../programs.ts";
-import { temporaryFolder } from "../temporary-folder.ts";
+import { withPrograms } from "../harness/programs.ts";
+import { temporaryFolder } from "../harness/temporary-folder.ts";
 
 const DEPLOY = resolve(import.meta.dir, "../../deploy");
 const CHART = join(DEPLOY, "helm/inkling");

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { FUZZ_MINUTES, FUZZ_SEED } from "../share.ts";
+import { FUZZ_MINUTES, FUZZ_SEED } from "../harness/share.ts";
 import { fuzz } from "./fuzzer.ts";
 
 const MB = 1024 * 1024;

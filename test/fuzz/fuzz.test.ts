@@ -8,8 +8,8 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { FUZZ_MINUTES, FUZZ_SEED } from "../share.ts";
-import { temporaryFolder } from "../temporary-folder.ts";
+import { FUZZ_MINUTES, FUZZ_SEED } from "../harness/share.ts";
+import { temporaryFolder } from "../harness/temporary-folder.ts";
 import { type FuzzOptions, fuzz } from "./fuzzer.ts";
 
 const MB = 1024 * 1024;

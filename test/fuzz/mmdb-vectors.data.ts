@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { VECTORS } from "../data-folders.ts";
+import { VECTORS } from "../harness/data-folders.ts";
 import type { Target } from "./target.ts";
 import { check } from "./targets/mmdb.ts";
 

@@ -2,7 +2,7 @@
 //
 // A case is a pure function of seed and number: the same in every run, on every machine.
 
-import { randomBelow } from "../random.ts";
+import { randomBelow } from "../harness/random.ts";
 
 export interface Target {
   /** Good inputs: each case is a damaged copy of one. */

@@ -14,10 +14,10 @@ import { cellsOnDemand } from "../../packages/server/src/limits/key-cells.testin
 import { Buckets } from "../../packages/server/src/limits/token-bucket.ts";
 import { StoreError } from "../../packages/server/src/store/error.ts";
 import { OverrideConflictError } from "../../packages/server/src/store/overrides.ts";
-import { adminServer, closeAdminServers } from "../admin-server.ts";
-import { KEY, NOON, testOptions } from "../app-options.ts";
-import { smallRelease, temporaryFolder } from "../release.ts";
-import { freshToken, randomBytes } from "../tokens.ts";
+import { adminServer, closeAdminServers } from "../harness/admin-server.ts";
+import { KEY, NOON, testOptions } from "../harness/app-options.ts";
+import { smallRelease, temporaryFolder } from "../harness/release.ts";
+import { freshToken, randomBytes } from "../harness/tokens.ts";
 
 /** Not provoked here, each with the test that provokes it. */
 export const ELSEWHERE: Readonly<Partial<Record<ProblemCode | AdminProblemCode, string>>> = {

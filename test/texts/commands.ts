@@ -8,7 +8,7 @@ import { SETTING_NAMES, variableName } from "@inkling/contract";
 import type { Command } from "commander";
 import { runHere } from "../../packages/cli/src/program.testing.ts";
 import { commandTree } from "../../scripts/generators/man-pages.ts";
-import { temporaryFolder } from "../temporary-folder.ts";
+import { temporaryFolder } from "../harness/temporary-folder.ts";
 
 export interface Mistake {
   readonly line: string;

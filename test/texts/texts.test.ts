@@ -4,7 +4,7 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ADMIN_PROBLEM_CODES, PROBLEM_CODES } from "@inkling/contract";
-import { ROOT } from "../project-files.ts";
+import { ROOT } from "../harness/project-files.ts";
 import { ELSEWHERE } from "./api.ts";
 import { allTexts, RECORDED } from "./texts.ts";
 

@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { METRICS, type MetricRow } from "@inkling/contract";
-import { ROOT } from "../project-files.ts";
+import { ROOT } from "../harness/project-files.ts";
 import { ALERTS, PANELS, QUERIES, RULES_FILE } from "./watched.ts";
 
 const ROWS: Readonly<Record<string, MetricRow | undefined>> = METRICS;

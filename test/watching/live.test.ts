@@ -26,15 +26,15 @@ import {
 } from "@inkling/release-store/channel";
 import { keepFollowing } from "../../packages/cli/src/runtime/follow-channel.ts";
 import { type RunningServer, startServer } from "../../packages/server/src/server.ts";
-import { fetch } from "../checked-fetch.ts";
-import { startDnsServer } from "../dns-server.ts";
-import { childrenOf, GEOLOCATE, MainProcess } from "../main-process.ts";
-import { Postgres } from "../postgres.ts";
-import { SMALL_NETWORK, smallRelease, temporaryFolder } from "../release.ts";
-import { testServerOptions } from "../server-options.ts";
-import { FULL } from "../share.ts";
-import { freshToken } from "../tokens.ts";
-import { until } from "../until.ts";
+import { fetch } from "../harness/checked-fetch.ts";
+import { startDnsServer } from "../harness/dns-server.ts";
+import { childrenOf, MainProcess } from "../harness/main-process.ts";
+import { Postgres } from "../harness/postgres.ts";
+import { GEOLOCATE, SMALL_NETWORK, smallRelease, temporaryFolder } from "../harness/release.ts";
+import { testServerOptions } from "../harness/server-options.ts";
+import { FULL } from "../harness/share.ts";
+import { freshToken } from "../harness/tokens.ts";
+import { until } from "../harness/until.ts";
 import { Prometheus } from "./prometheus.ts";
 import { ALERTS, QUERIES, RULES_TEXT } from "./watched.ts";
 

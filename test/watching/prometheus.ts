@@ -7,9 +7,9 @@
 import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { freePort } from "../ports.ts";
-import { temporaryFolder } from "../release.ts";
-import { until } from "../until.ts";
+import { freePort } from "../harness/ports.ts";
+import { temporaryFolder } from "../harness/release.ts";
+import { until } from "../harness/until.ts";
 
 export interface Sample {
   readonly metric: Readonly<Record<string, string>>;

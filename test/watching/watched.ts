@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { YAML } from "bun";
-import { ROOT } from "../project-files.ts";
+import { ROOT } from "../harness/project-files.ts";
 
 export interface AlertRule {
   readonly alert: string;

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { temporaryPath } from "@inkling/release-store";
-import { temporaryFolder } from "../../../test/temporary-folder.ts";
+import { temporaryFolder } from "../../../test/harness/temporary-folder.ts";
 import { notWritten, PartialFile } from "./partial-file.ts";
 
 const temp = temporaryFolder();

@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { moduleCommand } from "@inkling/release-store/program";
-import { temporaryFolder } from "../../../test/temporary-folder.ts";
+import { temporaryFolder } from "../../../test/harness/temporary-folder.ts";
 import { whyInstall } from "../bin/installed.mjs";
 import { BUN_FLAGS, findBun, platformPackages } from "../bin/launch.mjs";
 

@@ -1,4 +1,4 @@
-"""The client against a faulty server. test/client-e2e.py of the project has the cases against a real one."""
+"""The client against a faulty server. test/scenarios/application/client-e2e.py of the project has the cases against a real one."""
 
 import inspect
 import json

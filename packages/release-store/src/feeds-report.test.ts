@@ -4,7 +4,7 @@ import { beforeEach, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type FeedReport, feedsNow, type Release } from "@inkling/engine";
-import { temporaryFolder } from "../../../test/temporary-folder.ts";
+import { temporaryFolder } from "../../../test/harness/temporary-folder.ts";
 import { FeedsReportFile } from "./feeds-report.ts";
 
 let dataDir: string;

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { ANSWERS, type Release } from "@inkling/engine";
-import { temporaryFolder } from "../../../test/temporary-folder.ts";
+import { temporaryFolder } from "../../../test/harness/temporary-folder.ts";
 import {
   areMarked,
   currentName,

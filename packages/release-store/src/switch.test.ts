@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ANSWERS, type Release, releaseName } from "@inkling/engine";
-import { temporaryFolder } from "../../../test/temporary-folder.ts";
+import { temporaryFolder } from "../../../test/harness/temporary-folder.ts";
 import {
   currentName,
   DATA_FOLDER,

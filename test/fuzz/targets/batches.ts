@@ -1,7 +1,7 @@
 // Bodies of batches, as JSON, NDJSON and gzip, over a real socket: answers or a problem, never a 5xx, and a line for each line.
 
 import { gunzipSync, gzipSync } from "node:zlib";
-import { startSmallServer } from "../../small-server.ts";
+import { startSmallServer } from "../../harness/small-server.ts";
 import type { Target } from "../target.ts";
 
 const PATHS = ["/v1/ip-intel/geolocate", "/v1/ip-intel/reputation", "/v1/user-intel/email"];

@@ -1,7 +1,7 @@
 // Replies of DNS servers: a reply or none, bounded in records, and never NXDOMAIN for another name.
 
 import { encodeQuestion, RECORD_TYPES, readReply } from "../../../packages/server/src/mx/dns-message.ts";
-import { a, cname, encodeAnswer, mx, soa } from "../../dns-server.ts";
+import { a, cname, encodeAnswer, mx, soa } from "../../harness/dns-server.ts";
 import type { Target } from "../target.ts";
 
 const [ID, HOST] = [0x1234, "mail.example.com"];

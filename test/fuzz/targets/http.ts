@@ -2,8 +2,8 @@
 
 import { FRAMING } from "../../attack/framing-cases.ts";
 import { converse, responsesIn } from "../../attack/raw-http.ts";
-import { smallCity, smallFlag } from "../../release.ts";
-import { startSmallServer } from "../../small-server.ts";
+import { smallCity, smallFlag } from "../../harness/release.ts";
+import { startSmallServer } from "../../harness/small-server.ts";
 import type { Target } from "../target.ts";
 
 /** Of the parser, for a first line that names no version of HTTP/1. */

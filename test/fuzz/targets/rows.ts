@@ -5,7 +5,7 @@ import { openServable } from "@inkling/release-store";
 import { planFor } from "../../../packages/bulk/src/enrich/plan.ts";
 import { makeEnricher } from "../../../packages/bulk/src/enrich/worker.ts";
 import { BulkError } from "../../../packages/bulk/src/errors.ts";
-import { smallRelease, temporaryFolder } from "../../release.ts";
+import { smallRelease, temporaryFolder } from "../../harness/release.ts";
 import type { Target } from "../target.ts";
 
 const LOG = '81.2.69.142 - - [22/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 12 "-" "curl"\n';

@@ -15,7 +15,7 @@ import {
   SegmentError,
   type SegmentKind,
 } from "@inkling/engine";
-import { smallRelease, temporaryFolder } from "../../release.ts";
+import { smallRelease, temporaryFolder } from "../../harness/release.ts";
 import type { Random, Target } from "../target.ts";
 
 const ADDRESSES = ["81.2.69.142", "8.8.8.8", "2001:db9::1", "223.255.255.255"].map(

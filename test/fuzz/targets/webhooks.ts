@@ -14,10 +14,10 @@ import { hostOf } from "../../../packages/server/src/webhooks/destination.ts";
 import { WebhookEvents } from "../../../packages/server/src/webhooks/events.ts";
 import { send } from "../../../packages/server/src/webhooks/send.ts";
 import { WebhookSender } from "../../../packages/server/src/webhooks/sender.ts";
-import { adminServer, closeAdminServers } from "../../admin-server.ts";
-import { decisionRow } from "../../decision-rows.ts";
-import { until } from "../../until.ts";
-import { startRawReceiver, verified } from "../../webhook-receiver.ts";
+import { adminServer, closeAdminServers } from "../../harness/admin-server.ts";
+import { decisionRow } from "../../harness/decision-rows.ts";
+import { until } from "../../harness/until.ts";
+import { startRawReceiver, verified } from "../../harness/webhook-receiver.ts";
 import type { Target } from "../target.ts";
 
 const EVENT = "assessment.changed";

@@ -18,9 +18,9 @@ import { gunzipSync, gzipSync, zstdCompressSync, zstdDecompressSync } from "node
 import { Overrides } from "@inkling/engine";
 import { openServable } from "@inkling/release-store";
 import fc from "fast-check";
-import { smallRelease } from "../../../../test/release.ts";
-import { share } from "../../../../test/share.ts";
-import { temporaryFolder } from "../../../../test/temporary-folder.ts";
+import { smallRelease } from "../../../../test/harness/release.ts";
+import { share } from "../../../../test/harness/share.ts";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { runHere } from "../../../cli/src/program.testing.ts";
 import { BLOCK_BYTES, blocks, MAX_ROW_BYTES } from "./blocks.ts";
 import { type EnrichOptions, planFor } from "./plan.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { FORMAT_NAMES } from "@inkling/bulk";
 import { Command } from "commander";
-import { temporaryFolder } from "../../../../test/temporary-folder.ts";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { runHere } from "../program.testing.ts";
 import { makeProgram } from "../program.ts";
 import { makeStyle } from "../terminal/terminal.ts";

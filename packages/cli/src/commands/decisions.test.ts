@@ -4,8 +4,13 @@ import { beforeEach, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openStore } from "@inkling/server/store";
-import { decisionId, decisionRow } from "../../../../test/decision-rows.ts";
-import { SMALL_NETWORK, smallDomain, smallRelease, temporaryFolder } from "../../../../test/release.ts";
+import { decisionId, decisionRow } from "../../../../test/harness/decision-rows.ts";
+import {
+  SMALL_NETWORK,
+  smallDomain,
+  smallRelease,
+  temporaryFolder,
+} from "../../../../test/harness/release.ts";
 import { runHere } from "../program.testing.ts";
 
 const NOW = Date.now();

@@ -15,8 +15,8 @@ import {
 } from "node:fs";
 import { join, resolve } from "node:path";
 import { currentName, DATA_FOLDER, pin } from "@inkling/release-store";
-import { smallRelease } from "../../../../test/release.ts";
-import { temporaryFolder } from "../../../../test/temporary-folder.ts";
+import { smallRelease } from "../../../../test/harness/release.ts";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import type { Feed } from "../../../compiler/src/catalog/feed.ts";
 import { FEEDS } from "../../../compiler/src/catalog/feeds.ts";
 import { build } from "../../../compiler/src/pipeline/build.ts";

@@ -5,8 +5,8 @@ import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFile
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { isAdminToken } from "@inkling/server";
-import { smallRelease } from "../../../../test/release.ts";
-import { temporaryFolder } from "../../../../test/temporary-folder.ts";
+import { smallRelease } from "../../../../test/harness/release.ts";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { userName } from "../config/user.ts";
 import { runHere } from "../program.testing.ts";
 

@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { smallRelease, temporaryFolder } from "../../../../test/release.ts";
+import { smallRelease, temporaryFolder } from "../../../../test/harness/release.ts";
 import { runHere } from "../program.testing.ts";
 
 let cwd: string;

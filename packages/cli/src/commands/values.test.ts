@@ -4,8 +4,8 @@ import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { smallRelease } from "../../../../test/release.ts";
-import { temporaryFolder } from "../../../../test/temporary-folder.ts";
+import { smallRelease } from "../../../../test/harness/release.ts";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { runHere } from "../program.testing.ts";
 
 const temp = temporaryFolder();

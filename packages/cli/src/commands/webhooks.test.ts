@@ -1,8 +1,8 @@
 // `inkling webhooks`: the secret alone is on standard output; wrong command lines; what a test message prints.
 
 import { expect, test } from "bun:test";
-import { temporaryFolder } from "../../../../test/temporary-folder.ts";
-import { startReceiver, verified } from "../../../../test/webhook-receiver.ts";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
+import { startReceiver, verified } from "../../../../test/harness/webhook-receiver.ts";
 import { runHere } from "../program.testing.ts";
 
 const inFolder = (cwd = temporaryFolder()) => {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { flagName, SETTING_NAMES, settingRow, settingsOf, tomlKey, variableName } from "@inkling/contract";
 import { newKeyToken } from "@inkling/server";
 import { parse } from "smol-toml";
-import { temporaryFolder } from "../../../../test/temporary-folder.ts";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { SettingsError } from "../terminal/errors.ts";
 import { typeOf } from "./setting-types.ts";
 import { defaultWorkers, exampleFile, loadSettings, maskUrl, shown } from "./settings.ts";

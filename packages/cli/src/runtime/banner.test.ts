@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { openServable } from "@inkling/release-store";
-import { smallRelease, temporaryFolder } from "../../../../test/release.ts";
+import { smallRelease, temporaryFolder } from "../../../../test/harness/release.ts";
 import { loadSettings } from "../config/settings.ts";
 import { makeStyle } from "../terminal/terminal.ts";
 import { banner } from "./banner.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { BuildEvent } from "@inkling/compiler/events";
 import type { FeedReport } from "@inkling/engine";
 import { DATA_FOLDER, lockDataFolder } from "@inkling/release-store";
-import { temporaryFolder } from "../../../../test/temporary-folder.ts";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { loadSettings } from "../config/settings.ts";
 import type { CliError } from "../terminal/errors.ts";
 import {

@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { temporaryFolder } from "../../../../test/temporary-folder.ts";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { parseNetworks } from "../parse/index.ts";

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { VECTORS } from "../../../../test/data-folders.ts";
+import { VECTORS } from "../../../../test/harness/data-folders.ts";
 import type { Place } from "../place/place.ts";
 import { GeoSource } from "./place-source.ts";
 

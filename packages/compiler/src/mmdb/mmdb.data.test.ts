@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { formatPrefix, IpAddress, type Prefix, parseIp, prefixContains } from "@inkling/engine";
-import { VECTORS } from "../../../../test/data-folders.ts";
+import { VECTORS } from "../../../../test/harness/data-folders.ts";
 import { GeoSource } from "../geo/place-source.ts";
 import { MmdbDecoder } from "./decode.ts";
 import { Mmdb, MmdbError } from "./mmdb.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { formatPrefix, IpAddress, parseIp, parsePrefix } from "@inkling/engine";
-import { randomBelow } from "../../../../test/random.ts";
+import { randomBelow } from "../../../../test/harness/random.ts";
 import {
   assemble,
   control,

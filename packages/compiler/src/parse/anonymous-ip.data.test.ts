@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { formatPrefix } from "@inkling/engine";
-import { VECTORS } from "../../../../test/data-folders.ts";
+import { VECTORS } from "../../../../test/harness/data-folders.ts";
 import { readAnonymous } from "./anonymous-ip.ts";
 
 const TEST_DATABASE = join(VECTORS, "maxmind-db/test-data/GeoIP2-Anonymous-IP-Test.mmdb");

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { formatPrefix } from "@inkling/engine";
-import { MIRROR, VECTORS } from "../../../../test/data-folders.ts";
+import { MIRROR, VECTORS } from "../../../../test/harness/data-folders.ts";
 import type { Format } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { isNetworkFormat, parseDomains, parseNetworks } from "./index.ts";

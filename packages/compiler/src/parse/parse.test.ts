@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { formatPrefix } from "@inkling/engine";
-import { randomBelow } from "../../../../test/random.ts";
+import { randomBelow } from "../../../../test/harness/random.ts";
 import { EXTENSIONS, type Format } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import {

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { formatPrefix, type Prefix, prefixContains } from "@inkling/engine";
-import { MIRROR } from "../../../../test/data-folders.ts";
+import { MIRROR } from "../../../../test/harness/data-folders.ts";
 import { parseNetworks } from "./index.ts";
 
 const OWN_LIST = join(import.meta.dir, "../../data/tor-exit-networks.csv");

@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isReputationFlag } from "@inkling/contract";
 import { stateHeaders } from "@inkling/engine";
-import { temporaryFolder } from "../../../../test/temporary-folder.ts";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { type Build, build } from "./build.ts";

@@ -18,7 +18,7 @@ import {
   release,
 } from "@inkling/engine";
 import { DATA_FOLDER, readFeedsReport } from "@inkling/release-store";
-import { temporaryFolder } from "../../../../test/temporary-folder.ts";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { readFeedState } from "../fetch/feed-state.ts";

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { suggestDomain, walkUp } from "@inkling/engine";
-import { MIRROR, VECTORS } from "../../../../test/data-folders.ts";
+import { MIRROR, VECTORS } from "../../../../test/harness/data-folders.ts";
 import type { DomainClaims, DomainSubject } from "../catalog/claims.ts";
 import { EXTENSIONS } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";

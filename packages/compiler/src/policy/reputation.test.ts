@@ -5,7 +5,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { formatIp, parsePrefix } from "@inkling/engine";
 import fc from "fast-check";
-import { share } from "../../../../test/share.ts";
+import { share } from "../../../../test/harness/share.ts";
 import { expectPoint, GUARDS, labelOf, networks, PACKAGE } from "../../test/policy-lists.ts";
 import type { GuardKind, NetworkClaims, NetworkSubject } from "../catalog/claims.ts";
 import { FEEDS } from "../catalog/feeds.ts";

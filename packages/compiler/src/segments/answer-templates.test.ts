@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { Answers, openSegment, type PartSink, SegmentError, type SegmentFile } from "@inkling/engine";
-import { randomBelow } from "../../../../test/random.ts";
+import { randomBelow } from "../../../../test/harness/random.ts";
 import { dividePlace, encodePlace } from "../place/encode-place.ts";
 import type { Place } from "../place/place.ts";
 import { AnswerRecords } from "./answer-records.ts";

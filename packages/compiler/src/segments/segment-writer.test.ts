@@ -11,7 +11,7 @@ import {
   parseUnwrapped,
   SegmentError,
 } from "@inkling/engine";
-import { randomBelow } from "../../../../test/random.ts";
+import { randomBelow } from "../../../../test/harness/random.ts";
 import { encodePlace } from "../place/encode-place.ts";
 import { AnswerRecords } from "./answer-records.ts";
 import { AnswerTemplates } from "./answer-templates.ts";

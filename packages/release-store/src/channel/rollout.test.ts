@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { temporaryFolder } from "../../../../test/temporary-folder.ts";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { FolderObjects } from "./folder-objects.ts";
 import { type HostReport, readHostReport, readReports, writeReport } from "./host-report.ts";
 import { hasFailed, isTooFew, rolloutOf } from "./rollout.ts";

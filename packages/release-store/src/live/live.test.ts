@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { temporaryFolder } from "../../../../test/temporary-folder.ts";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { Live, type LiveOptions, type LiveState } from "./live.ts";
 import { SnapshotFile } from "./snapshot-file.ts";
 import { EmptyDatabaseError, storeSource } from "./store-source.ts";

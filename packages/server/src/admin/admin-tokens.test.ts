@@ -8,7 +8,7 @@ import {
   type AdminScope,
   scopeOf,
 } from "@inkling/contract";
-import { type AdminTest, adminServer, closeAdminServers } from "../../../../test/admin-server.ts";
+import { type AdminTest, adminServer, closeAdminServers } from "../../../../test/harness/admin-server.ts";
 import { StoreError } from "../store/error.ts";
 
 let it: AdminTest;

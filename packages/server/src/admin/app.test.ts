@@ -13,9 +13,9 @@ import {
 } from "@inkling/contract";
 import { currentName, releaseNames, temporaryPath } from "@inkling/release-store";
 import fc from "fast-check";
-import { type AdminTest, adminServer, closeAdminServers } from "../../../../test/admin-server.ts";
-import { smallRelease, temporaryFolder } from "../../../../test/release.ts";
-import { freshToken, randomBytes } from "../../../../test/tokens.ts";
+import { type AdminTest, adminServer, closeAdminServers } from "../../../../test/harness/admin-server.ts";
+import { smallRelease, temporaryFolder } from "../../../../test/harness/release.ts";
+import { freshToken, randomBytes } from "../../../../test/harness/tokens.ts";
 import { newToken } from "../keys/token.ts";
 import { StoreError } from "../store/error.ts";
 

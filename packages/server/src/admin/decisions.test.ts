@@ -1,8 +1,8 @@
 // Stored decisions over the admin API: what it lists, counts, labels and deletes, and a replay.
 
 import { afterAll, describe, expect, test } from "bun:test";
-import { adminServer, closeAdminServers, ADMIN_NOW as NOW } from "../../../../test/admin-server.ts";
-import { decisionId, decisionRow } from "../../../../test/decision-rows.ts";
+import { adminServer, closeAdminServers, ADMIN_NOW as NOW } from "../../../../test/harness/admin-server.ts";
+import { decisionId, decisionRow } from "../../../../test/harness/decision-rows.ts";
 
 afterAll(closeAdminServers);
 

@@ -2,7 +2,12 @@
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { ADMIN_PROBLEMS, type AdminProblemCode } from "@inkling/contract";
-import { ADMIN_NOW, type AdminTest, adminServer, closeAdminServers } from "../../../../test/admin-server.ts";
+import {
+  ADMIN_NOW,
+  type AdminTest,
+  adminServer,
+  closeAdminServers,
+} from "../../../../test/harness/admin-server.ts";
 import { hashToken, isWellFormedToken } from "../keys/token.ts";
 
 let it: AdminTest;

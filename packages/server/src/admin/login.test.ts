@@ -1,8 +1,8 @@
 // Logins to the admin API: what a cookie allows, when it ends, and that no other site can use it.
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { type AdminTest, adminServer, closeAdminServers } from "../../../../test/admin-server.ts";
-import { freshToken, randomBytes } from "../../../../test/tokens.ts";
+import { type AdminTest, adminServer, closeAdminServers } from "../../../../test/harness/admin-server.ts";
+import { freshToken, randomBytes } from "../../../../test/harness/tokens.ts";
 import type { AdminProblemCode } from "../http/problems.ts";
 import { newToken } from "../keys/token.ts";
 import { SESSION_MS } from "./sessions.ts";

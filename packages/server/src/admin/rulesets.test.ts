@@ -2,7 +2,7 @@
 
 import { afterAll, expect, test } from "bun:test";
 import { STARTER_RULESET } from "@inkling/contract";
-import { adminServer, closeAdminServers } from "../../../../test/admin-server.ts";
+import { adminServer, closeAdminServers } from "../../../../test/harness/admin-server.ts";
 
 afterAll(closeAdminServers);
 

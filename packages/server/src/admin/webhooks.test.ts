@@ -2,8 +2,8 @@
 
 import { afterAll, expect, test } from "bun:test";
 import { MAX_WEBHOOKS } from "@inkling/contract";
-import { adminServer, closeAdminServers } from "../../../../test/admin-server.ts";
-import { startReceiver, verified } from "../../../../test/webhook-receiver.ts";
+import { adminServer, closeAdminServers } from "../../../../test/harness/admin-server.ts";
+import { startReceiver, verified } from "../../../../test/harness/webhook-receiver.ts";
 
 afterAll(closeAdminServers);
 

@@ -14,9 +14,9 @@ import {
   type Release,
 } from "@inkling/engine";
 import fc from "fast-check";
-import { anyText } from "../../../../test/any-text.ts";
-import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/app-options.ts";
-import { checkResponse } from "../../../../test/checked-fetch.ts";
+import { anyText } from "../../../../test/harness/any-text.ts";
+import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/harness/app-options.ts";
+import { checkResponse } from "../../../../test/harness/checked-fetch.ts";
 import { requestIds } from "../http/request-id.ts";
 import { bearerToken } from "../keys/bearer-token.ts";
 import type { Key } from "../keys/key.ts";

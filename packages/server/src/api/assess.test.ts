@@ -3,8 +3,8 @@
 import { describe, expect, test } from "bun:test";
 import { type AssessmentAnswer, NO_FLAGS } from "@inkling/contract";
 import { formatIp, type IpSegment } from "@inkling/engine";
-import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/app-options.ts";
-import { checkResponse } from "../../../../test/checked-fetch.ts";
+import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/harness/app-options.ts";
+import { checkResponse } from "../../../../test/harness/checked-fetch.ts";
 import type { Decisions, NamedDecision } from "../decisions/decisions.ts";
 import { answerOf, type DecisionRow } from "../decisions/record.ts";
 import { NO_RULESET, type PublishedRuleset } from "../rulesets/record.ts";

@@ -1,11 +1,11 @@
 // /v1/forward-auth as a function of a request: who the visitor is, what passes, what is charged, what the headers have.
-// test/documented-config.test.ts runs it behind nginx, Caddy and HAProxy.
+// test/scenarios/server/documented-config.test.ts runs it behind nginx, Caddy and HAProxy.
 
 import { describe, expect, test } from "bun:test";
 import { NO_FLAGS } from "@inkling/contract";
 import { formatIp, type IpSegment, parsePrefix, type Release } from "@inkling/engine";
-import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/app-options.ts";
-import { checkResponse } from "../../../../test/checked-fetch.ts";
+import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/harness/app-options.ts";
+import { checkResponse } from "../../../../test/harness/checked-fetch.ts";
 import { basicAsBearer, bearerToken } from "../keys/bearer-token.ts";
 import type { Key } from "../keys/key.ts";
 import { App, type AppOptions } from "./app.ts";

@@ -1,11 +1,11 @@
 // /geoip/v2.1 as a function of a request: answers and errors in MaxMind's form, keys by Basic authentication, here alone.
-// test/maxmind-sdk.test.ts sends the requests of MaxMind's own SDK.
+// test/scenarios/application/maxmind-sdk.test.ts sends the requests of MaxMind's own SDK.
 
 import { describe, expect, test } from "bun:test";
 import { formatIp, type IpSegment } from "@inkling/engine";
-import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/app-options.ts";
-import { checkResponse } from "../../../../test/checked-fetch.ts";
-import { freshToken } from "../../../../test/tokens.ts";
+import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/harness/app-options.ts";
+import { checkResponse } from "../../../../test/harness/checked-fetch.ts";
+import { freshToken } from "../../../../test/harness/tokens.ts";
 import type { Key } from "../keys/key.ts";
 import { Keyring } from "../keys/keyring.ts";
 import { hashToken } from "../keys/token.ts";

@@ -1,6 +1,6 @@
 // Batches as a function of a request: limits, one answer or problem for each value, what is counted. The recorded contract
 // (test/contract.test.ts) has the status, headers and body of every form and of every refusal.
-// test/batch-streams.test.ts tests over real sockets: streams, back-pressure, clients that stop.
+// test/scenarios/server/batch-streams.test.ts tests over real sockets: streams, back-pressure, clients that stop.
 
 import { describe, expect, test } from "bun:test";
 import { gunzipSync, gzipSync } from "node:zlib";
@@ -18,7 +18,7 @@ import {
   type Release,
 } from "@inkling/engine";
 import fc from "fast-check";
-import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/app-options.ts";
+import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/harness/app-options.ts";
 import { App, type AppOptions } from "../api/app.ts";
 import type { Key } from "../keys/key.ts";
 import { cellsOnDemand } from "../limits/key-cells.testing.ts";

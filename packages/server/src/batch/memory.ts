@@ -9,7 +9,7 @@ import { MAX_JSON_BYTES } from "./body.ts";
 
 /** A stream with gzip, in either direction, counts as two. */
 export const GZIP_WEIGHT = 2;
-/** Open streams, of all keys and of one: SECURITY.md has their memory (test/stream-memory.test.ts). */
+/** Open streams, of all keys and of one: SECURITY.md has their memory (test/scenarios/server/stream-memory.test.ts). */
 const STREAMS = { all: 128, alone: 32 };
 /** The least in each of many workers. */
 const MIN_STREAMS = { all: 32, alone: 8 };

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { HammerOrder, HammerReport } from "../../../../test/limit-hammer.ts";
-import { temporaryFolder } from "../../../../test/release.ts";
+import type { HammerOrder, HammerReport } from "../../../../test/harness/limit-hammer.ts";
+import { temporaryFolder } from "../../../../test/harness/release.ts";
 import { DAY_MS } from "../keys/day.ts";
 import { COUNTED } from "../keys/key.ts";
 import { CellAllocator } from "../limits/cell-allocator.ts";
@@ -64,7 +64,7 @@ describe("shared memory", () => {
       whole: burst * each,
       quota: QUOTA,
     };
-    const hammer = join(import.meta.dir, "../../../../test/limit-hammer.ts");
+    const hammer = join(import.meta.dir, "../../../../test/harness/limit-hammer.ts");
     const reports = await Promise.all(
       Array.from({ length: 4 }, async (): Promise<HammerReport> => {
         const child = Bun.spawn([process.execPath, hammer, JSON.stringify(order)], {

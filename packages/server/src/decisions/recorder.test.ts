@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "bun:test";
 import type { Outcome } from "@inkling/contract";
-import { decisionId, decisionRow } from "../../../../test/decision-rows.ts";
-import { until } from "../../../../test/until.ts";
+import { decisionId, decisionRow } from "../../../../test/harness/decision-rows.ts";
+import { until } from "../../../../test/harness/until.ts";
 import { DecisionCollector, type FromCollector } from "./collector.ts";
 import type { NamedDecision } from "./decisions.ts";
 import type { DecisionRow } from "./record.ts";

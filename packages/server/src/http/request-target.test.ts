@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { anyText } from "../../../../test/any-text.ts";
+import { anyText } from "../../../../test/harness/any-text.ts";
 import { decodeSegment, decodeText, pathEnd, targetOf } from "./request-target.ts";
 
 describe("targetOf", () => {

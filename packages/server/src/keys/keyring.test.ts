@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { freshToken } from "../../../../test/tokens.ts";
+import { freshToken } from "../../../../test/harness/tokens.ts";
 import { type Key, NAME_FROM_SETTINGS } from "./key.ts";
 import { parseNewKey } from "./key-input.ts";
 import { Keyring, type KeySnapshot } from "./keyring.ts";

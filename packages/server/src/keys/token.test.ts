@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { freshToken } from "../../../../test/tokens.ts";
+import { freshToken } from "../../../../test/harness/tokens.ts";
 import { hashToken, isWellFormedToken, KEY_MODES, newKeyToken, tokenHint, tokenMode } from "./token.ts";
 
 // Made with Python: zlib.crc32 and hashlib.sha256.

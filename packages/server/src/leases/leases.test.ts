@@ -1,8 +1,8 @@
 // Hosts on one simulated database: random demand, pauses, cut-offs, lost answers. Never above the limit; nearly all usable.
 
 import { describe, expect, test } from "bun:test";
-import { randomWords } from "../../../../test/random.ts";
-import { share } from "../../../../test/share.ts";
+import { randomWords } from "../../../../test/harness/random.ts";
+import { share } from "../../../../test/harness/share.ts";
 import { dayOf } from "../keys/day.ts";
 import type { Key } from "../keys/key.ts";
 import { CELL_BYTES } from "../limits/cells.ts";

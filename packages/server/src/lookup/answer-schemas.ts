@@ -2,7 +2,7 @@
 //
 // in   the contract's rows of members; what only the server answers is described here
 // out  schemas of an answer's JSON, parsed
-// note The server writes answers as bytes and asks no schema: tests hold each answer to these (test/checked-fetch.ts).
+// note The server writes answers as bytes and asks no schema: tests hold each answer to these (test/harness/checked-fetch.ts).
 //      Nothing that runs at the start imports this file for more than its types.
 
 import {

@@ -12,7 +12,7 @@ import {
   type UnwrappedAddress,
 } from "@inkling/engine";
 import { openRelease, requireCurrentName } from "@inkling/release-store";
-import { SMALL_NETWORK, smallCity, smallRelease, temporaryFolder } from "../../../../test/release.ts";
+import { SMALL_NETWORK, smallCity, smallRelease, temporaryFolder } from "../../../../test/harness/release.ts";
 import { MAX_PREFIXES, networkUse, readNetwork, summarizeNetworks } from "./network-summary.ts";
 
 const dataDir = temporaryFolder();

@@ -12,8 +12,8 @@ import {
   mx,
   soa,
   startDnsServer,
-} from "../../../../test/dns-server.ts";
-import { until } from "../../../../test/until.ts";
+} from "../../../../test/harness/dns-server.ts";
+import { until } from "../../../../test/harness/until.ts";
 import { BUDGET_MS, CACHE_SECONDS, MxLookups, type MxLookupsOptions } from "./check.ts";
 import { MxCounts } from "./counts.ts";
 import { DnsClient, type DnsOutcome, NXDOMAIN_TRUST_SECONDS, type Resolver } from "./dns-client.ts";

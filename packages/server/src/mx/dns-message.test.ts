@@ -9,7 +9,7 @@ import {
   mx,
   nameBytes,
   soa,
-} from "../../../../test/dns-server.ts";
+} from "../../../../test/harness/dns-server.ts";
 import { type DnsReply, encodeQuestion, RECORD_TYPES, type RecordType, readReply } from "./dns-message.ts";
 
 const ID = 0x1234;

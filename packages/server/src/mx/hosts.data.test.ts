@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { MIRROR, VECTORS } from "../../../../test/data-folders.ts";
+import { MIRROR, VECTORS } from "../../../../test/harness/data-folders.ts";
 import { disposableHost, findMxHost, knownHosts, MX_HOSTS } from "./hosts.ts";
 
 describe("mail hosts of the vectors", () => {

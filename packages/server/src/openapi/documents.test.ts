@@ -1,4 +1,4 @@
-// /openapi.json and /docs, as the app serves them; test/openapi.test.ts checks the document itself.
+// /openapi.json and /docs, as the app serves them; test/scenarios/server/openapi.test.ts checks the document itself.
 
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";

@@ -6,7 +6,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import { join } from "node:path";
 import type { Override } from "@inkling/engine";
 import { DATA_FOLDER } from "@inkling/release-store";
-import { temporaryFolder } from "../../../../test/temporary-folder.ts";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { exportFile, parseOverrideFile, readSnapshot, snapshotText } from "./file.ts";
 import { type LoadedOverrides, liveOverrides, type OverrideEvent } from "./live-overrides.ts";
 import type { OverrideInputError } from "./override.ts";

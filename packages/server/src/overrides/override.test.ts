@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { FLAGS_OF, isInForce, OVERRIDE_KINDS, type Override } from "@inkling/engine";
 import fc from "fast-check";
-import { anyText } from "../../../../test/any-text.ts";
+import { anyText } from "../../../../test/harness/any-text.ts";
 import { emailHash, OverrideInputError, parseNewOverride } from "./override.ts";
 import { overrideFromRow, rowFromOverride } from "./record.ts";
 

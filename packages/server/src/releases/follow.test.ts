@@ -1,5 +1,5 @@
 // Which release answers, mostly with manifests alone: verifying is handed in, so that each test decides its verdict.
-// test/release-swap.test.ts does the same with real segments under load, test/damaged-release.test.ts with damaged ones.
+// test/scenarios/server/release-swap.test.ts does the same with real segments under load, test/scenarios/server/damaged-release.test.ts with damaged ones.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, renameSync, statSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
@@ -26,7 +26,7 @@ import {
   removeMark,
   type Verification,
 } from "@inkling/release-store";
-import { temporaryFolder } from "../../../../test/temporary-folder.ts";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import type { ReleaseEvent } from "./events.ts";
 import { Releases } from "./follow.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { ANSWERS, releaseName } from "@inkling/engine";
 import { type ReleaseError, releaseId } from "@inkling/release-store";
 import { moduleCommand } from "@inkling/release-store/program";
-import { temporaryFolder } from "../../../../test/temporary-folder.ts";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { ProcessFailed, runInProcess } from "./process.ts";
 import { verifyInProcess } from "./verify.ts";
 

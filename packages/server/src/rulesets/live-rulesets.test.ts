@@ -2,7 +2,7 @@
 // The suite of Live (release-store/src/live/live.test.ts) holds what every live value promises.
 
 import { expect, test } from "bun:test";
-import { temporaryFolder } from "../../../../test/temporary-folder.ts";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { liveRulesets, type RulesetEvent, RulesetRefused } from "./live-rulesets.ts";
 import { NO_RULESET, type PublishedRuleset } from "./record.ts";
 

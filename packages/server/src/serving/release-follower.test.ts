@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ANSWERS, type Release, releaseName } from "@inkling/engine";
 import { findFiles, releaseId } from "@inkling/release-store";
-import { temporaryFolder } from "../../../../test/temporary-folder.ts";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { ReleaseFollower, type ReleaseMessage } from "./release-follower.ts";
 
 const dataDir = temporaryFolder();

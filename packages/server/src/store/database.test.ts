@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { SQL } from "bun";
-import { temporaryFolder } from "../../../../test/temporary-folder.ts";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { parseNewKey } from "../keys/key-input.ts";
 import { Database, parseAddress } from "./database.ts";
 import { StoreError, storeErrorFrom } from "./error.ts";

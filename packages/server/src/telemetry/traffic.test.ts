@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from "bun:test";
 import { REPUTATION_ANSWERS } from "@inkling/engine";
-import { adminServer, closeAdminServers } from "../../../../test/admin-server.ts";
-import { testServerOptions } from "../../../../test/server-options.ts";
-import { temporaryFolder } from "../../../../test/temporary-folder.ts";
+import { adminServer, closeAdminServers } from "../../../../test/harness/admin-server.ts";
+import { testServerOptions } from "../../../../test/harness/server-options.ts";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { startServer } from "../server.ts";
 import { openStore } from "../store/store.ts";
 import { type Counted, Counts, LATENCY_BOUNDS, slotOf } from "./counts.ts";

@@ -6,13 +6,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseIp, specialUse } from "@inkling/engine";
 import fc from "fast-check";
-import { temporaryFolder } from "../../../../test/temporary-folder.ts";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import {
   type Receiver,
   startRawReceiver,
   startReceiver,
   verified,
-} from "../../../../test/webhook-receiver.ts";
+} from "../../../../test/harness/webhook-receiver.ts";
 import { addressesOf, readWebhookUrl } from "./destination.ts";
 import { type SendOptions, send } from "./send.ts";
 

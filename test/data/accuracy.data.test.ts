@@ -1,0 +1,83 @@
+// The accuracy radius against independent locations: 492 proxies whose exits GeoLite2 has located.
+// docs/accuracy-radius.md quotes the result.
+
+import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { IpSegment, parseIp, unwrapIpv4 } from "@inkling/engine";
+import { distanceKm } from "../../packages/compiler/src/place/distance.ts";
+import { MIRROR, mirrorRelease } from "../harness/data-folders.ts";
+
+interface Proxy {
+  readonly exit_ip: string;
+  readonly geolocation: {
+    readonly city?: object;
+    readonly location: { readonly latitude: number; readonly longitude: number };
+  };
+}
+
+interface Compared {
+  /** Does the other database name a city? Otherwise its coordinates are the middle of a region or country. */
+  readonly isCity: boolean;
+  readonly isEstimate: boolean;
+  readonly radius: number | undefined;
+  readonly km: number;
+}
+
+const PROXIES = join(MIRROR, "monosans-proxies.json");
+
+async function geoSegment(): Promise<IpSegment> {
+  const dataDir = await mirrorRelease();
+  const name = readFileSync(join(dataDir, "current"), "utf8").trim();
+  const release = JSON.parse(readFileSync(join(dataDir, "releases", `${name}.json`), "utf8"));
+  const file = join(dataDir, "segments", `${release.segments.geo.sha256}.seg`);
+  return IpSegment.open(Bun.mmap(file, { shared: false }), "geo");
+}
+
+function compare(segment: IpSegment, { exit_ip, geolocation }: Proxy): Compared {
+  const address = parseIp(exit_ip)!;
+  unwrapIpv4(address);
+  const text = (bytes: Uint8Array | undefined) => new TextDecoder().decode(bytes);
+  const { location } = JSON.parse(text(segment.lookup(address)));
+  return {
+    isCity: geolocation.city !== undefined,
+    isEstimate: text(segment.evidence(address)).includes("location.accuracy_radius"),
+    radius: location.accuracy_radius,
+    km: distanceKm(location, geolocation.location),
+  };
+}
+
+const within = (list: readonly Compared[]) =>
+  list.filter(({ radius, km }) => radius !== undefined && km <= radius).length / list.length;
+const median = (list: readonly number[]) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)]!;
+
+describe("addresses that GeoLite2 has located", () => {
+  const proxies: Proxy[] = JSON.parse(readFileSync(PROXIES, "utf8"));
+
+  test("60 to 75 % lie within their radius where the other has the city; docs/accuracy-radius.md has the numbers", async () => {
+    const segment = await geoSegment();
+    const all = proxies.map((proxy) => compare(segment, proxy));
+    const stated = all.filter(({ radius }) => radius !== undefined);
+    const groups = {
+      stated,
+      estimates: stated.filter(({ isEstimate }) => isEstimate),
+      "in a city": stated.filter(({ isCity }) => isCity),
+      "not in a city": stated.filter(({ isCity }) => !isCity),
+    };
+    expect(stated.length / all.length).toBeGreaterThan(0.95);
+    expect(groups.estimates.length).toBe(stated.length); // neither DB-IP nor the mirror states a radius
+    expect(groups["in a city"].length).toBeGreaterThan(250);
+    expect(within(groups["in a city"])).toBeGreaterThan(0.6);
+    expect(within(groups["in a city"])).toBeLessThanOrEqual(0.75);
+    // Of the others the other database's coordinates are the middle of a region or country: nobody's place.
+    expect(within(groups.stated)).toBeGreaterThan(0.5);
+
+    const docs = readFileSync(join(import.meta.dir, "../../docs/accuracy-radius.md"), "utf8");
+    for (const list of Object.values(groups)) {
+      const [distance, radius] = [list.map(({ km }) => km), list.map((one) => one.radius!)].map(median);
+      const row = `| ${list.length} | ${(100 * within(list)).toFixed(1)} % | ${radius} km | ${distance!.toFixed(0)} km |`;
+      expect(docs).toContain(row);
+    }
+    expect(docs).toContain(`${all.length - stated.length} of the ${all.length}`);
+  });
+});

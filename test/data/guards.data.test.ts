@@ -1,0 +1,161 @@
+// Guarded networks and domains are never flagged: all of guards/ in the vectors, with the mirror's lists and the warning
+// lists of resolvers in it. docs/policy.md has the promise and its cost.
+
+import { beforeAll, describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  answerEmail,
+  EvidenceAppender,
+  formatPrefix,
+  IpAddress,
+  type LoadedRelease,
+  type Prefix,
+  parsePrefix,
+  type UnwrappedAddress,
+} from "@inkling/engine";
+import { openRelease } from "@inkling/release-store";
+import { FEEDS } from "../../packages/compiler/src/catalog/feeds.ts";
+import { build } from "../../packages/compiler/src/pipeline/build.ts";
+import { copyMirror, VECTORS } from "../harness/data-folders.ts";
+import { temporaryFolder } from "../harness/temporary-folder.ts";
+
+const FLAGS = ["is_abuser", "is_proxy", "is_tor_exit"] as const;
+type Flag = (typeof FLAGS)[number];
+const GUARDS = join(VECTORS, "guards");
+/** Feeds of which the vectors have the publisher's own file. */
+const WARNING_LISTS = FEEDS.filter(({ format }) => format === "misp-json").map(({ id }) => id);
+const NOT_PLACES = FEEDS.filter(({ sets }) => sets !== "geolocation" && sets !== "registered_country");
+
+const read = (file: string) => readFileSync(join(GUARDS, file), "utf8");
+const networksOf = (file: string) =>
+  (JSON.parse(read(file)) as { list: string[] }).list.map((text) => parsePrefix(text)!);
+
+/** One network of which every address has the same answer for the same reasons. */
+interface Reasons {
+  readonly network: Prefix;
+  readonly flags: readonly Flag[];
+  readonly evidence: readonly {
+    feed: string;
+    label: string;
+    effect: string;
+    flags?: Flag[];
+    network?: string;
+  }[];
+}
+
+/** The answers for a network, from its first address to its last. */
+function* reasonsOf(release: LoadedRelease, prefix: Prefix): Generator<Reasons> {
+  const reputation = release.reputation!;
+  const evidence = new EvidenceAppender();
+  const { family } = prefix.address;
+  const width = family === 4 ? 32 : 128;
+  const first = numberOf(prefix.address);
+  const end = first + (1n << BigInt(width - prefix.bits));
+  for (let at = first; at < end; ) {
+    const address = addressOf(family, at) as UnwrappedAddress; // networks as they are compiled
+    // The largest such network around an address may begin before it, when it holds the whole prefix.
+    const bits = Math.max(prefix.bits, reputation.reasonBits(address));
+    const plain = reputation.lookup(address)!; // also of special-use addresses, which are never looked up
+    const body = evidence.toAddressAnswer(plain, "reputation", address, release);
+    const answer = JSON.parse(new TextDecoder().decode(body));
+    const flags = FLAGS.filter((flag) => answer[flag]);
+    yield { network: { address, bits }, flags, evidence: answer.evidence };
+    at += 1n << BigInt(width - bits);
+  }
+}
+
+function numberOf({ family, words }: IpAddress): bigint {
+  if (family === 4) return BigInt(words[0]!);
+  return words.reduce((sum, word) => (sum << 32n) | BigInt(word), 0n);
+}
+
+function addressOf(family: 4 | 6, at: bigint): IpAddress {
+  const address = new IpAddress();
+  address.family = family;
+  if (family === 4) address.words[0] = Number(at);
+  else for (let k = 0; k < 4; k++) address.words[k] = Number((at >> BigInt(96 - 32 * k)) & 0xffffffffn);
+  return address;
+}
+
+describe("no entry of the vectors is flagged", () => {
+  let folder: string;
+  let release: LoadedRelease;
+  beforeAll(async () => {
+    folder = temporaryFolder();
+    const mirror = copyMirror();
+    for (const id of WARNING_LISTS) writeFileSync(join(mirror, `${id}.json`), read(`${id}.json`));
+    const dataDir = join(folder, "data");
+    const request = { dataDir, mirror, fetch: false, onlyDue: false, accept: [], credentials: {} };
+    const effects = { now: () => new Date(), emit: () => {}, chance: () => 0.5, feeds: NOT_PLACES };
+    const { name, release: made } = await build(request, effects);
+    for (const id of WARNING_LISTS)
+      expect(made.feeds.find((feed) => feed.id === id)).toMatchObject({ source: "mirror", state: "loaded" });
+    release = openRelease(dataDir, name);
+  });
+
+  const lists = readdirSync(GUARDS).filter(
+    (file) => file.endsWith(".json") && !file.startsWith("university"),
+  );
+  test.each(lists)("no address of %s", (file) => {
+    let checked = 0;
+    for (const prefix of networksOf(file))
+      for (const { network, flags, evidence } of reasonsOf(release, prefix)) {
+        checked++;
+        const isExit = flags.join() === "is_tor_exit" && isNamedExit(prefix, network, evidence);
+        if (flags.length > 0 && !isExit) throw new Error(`${formatPrefix(network)}: ${flags.join()}`);
+      }
+    expect(checked).toBeGreaterThan(5);
+  });
+  /** A Tor list names this very address, and the guard's network is wide: docs/policy.md has their number. */
+  function isNamedExit(guarded: Prefix, network: Prefix, evidence: Reasons["evidence"]): boolean {
+    const text = formatPrefix(network);
+    const isNamed = evidence.some((entry) => entry.label === "tor_exit" && entry.network === text);
+    return isNamed && guarded.bits < (guarded.address.family === 4 ? 24 : 48);
+  }
+
+  test("flags that only the guard of Akamai's networks removes, and exits that it leaves: as counted in docs/policy.md", () => {
+    const taken = { is_abuser: 0, is_proxy: 0, is_tor_exit: 0 };
+    let exits = 0;
+    const touched = new Set<string>();
+    for (const prefix of networksOf("akamai.json"))
+      for (const { network, flags, evidence } of reasonsOf(release, prefix)) {
+        if (flags.includes("is_tor_exit")) exits += 2 ** (32 - network.bits);
+        const removes = evidence.filter(({ effect }) => effect === "removes");
+        const others = removes.filter(({ feed }) => feed !== "akamai").flatMap(({ flags }) => flags!);
+        const alone = removes
+          .find(({ feed }) => feed === "akamai")
+          ?.flags?.filter((flag) => !others.includes(flag));
+        for (const flag of alone ?? []) {
+          touched.add(formatPrefix(prefix));
+          taken[flag] += 2 ** (32 - network.bits);
+        }
+      }
+    expect([taken.is_proxy, taken.is_tor_exit]).toEqual([0, 0]);
+    const docs = readFileSync(join(import.meta.dir, "../../docs/policy.md"), "utf8").replaceAll(/\s+/g, " ");
+    expect([...touched]).toEqual(["172.224.0.0/12"]);
+    expect(docs).toContain(`${taken.is_abuser} addresses that attacked are not flagged`);
+    expect(docs).toContain(`${exits} Tor exits there are`);
+  });
+
+  test("Apple's relay still has its label", () => {
+    const labels = networksOf("icloud-private-relay.json").flatMap((prefix) =>
+      [...reasonsOf(release, prefix)].map(({ evidence }) => evidence.some(({ label }) => label === "relay")),
+    );
+    expect(labels.length).toBeGreaterThan(10_000);
+    expect(labels).not.toContain(false);
+  });
+
+  test("no domain of whitelist.txt and university_domains.json", () => {
+    const lines = read("whitelist.txt").split("\n");
+    const whitelist = lines.map((line) => line.replace(/#.*/, "").trim()).filter((line) => line !== "");
+    const universities: string[] = JSON.parse(read("university_domains.json")).list;
+    const domains = [...whitelist, ...universities];
+    const flagged = domains.filter((domain) => {
+      const answer = new TextDecoder().decode(answerEmail(`someone@${domain}`, release.email!));
+      return JSON.parse(answer).disposable;
+    });
+    expect(flagged).toEqual([]);
+    expect(domains.length).toBeGreaterThan(10_000);
+  });
+});

@@ -1,0 +1,58 @@
+// The sample answers of README.md and docs/ are those of a server with a release of the whole mirror.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { fetch } from "../harness/checked-fetch.ts";
+import { mirrorRelease } from "../harness/data-folders.ts";
+import { projectFiles } from "../harness/project-files.ts";
+import { type SmallServer, startServerOn } from "../harness/small-server.ts";
+
+interface Sample {
+  readonly page: string;
+  readonly path: string;
+  /** Of a POST. */
+  readonly body: string | undefined;
+  readonly answer: string;
+}
+
+/** `curl` with a live key, and what it prints. An answer may be cut with "…"; DNS and sandbox keys are for other tests. */
+const SAMPLE =
+  /^\$ curl -H "Authorization: Bearer \$KEY"((?:.|\\\n)*?) "?http:\/\/127\.0\.0\.1:8080(\/v1\/[^\s"]+)"?\n(\{.*)$/gm;
+const NEEDS_DNS = "checks=mx";
+
+const samples: Sample[] = projectFiles()
+  .filter(({ path }) => path === "README.md" || /^docs\/[^/]+\.md$/.test(path))
+  .flatMap(({ path: page, text }) =>
+    [...text.matchAll(SAMPLE)].map(([, options = "", path = "", answer = ""]) => ({
+      page,
+      path,
+      body: /-d '(.*)'/.exec(options)?.[1],
+      answer,
+    })),
+  )
+  .filter(({ path }) => !path.includes(NEEDS_DNS));
+
+/** Without what is new in each release and each answer. */
+const stable = (answer: string) =>
+  answer.replace(/"asm_\w+"/g, '"asm_…"').replace(/"data_version":"\w+"/g, '"data_version":"…"');
+
+let started: SmallServer;
+beforeAll(async () => {
+  started = await startServerOn(await mirrorRelease());
+}, 300_000);
+afterAll(() => started?.server.stop());
+
+test("the pages have samples of every lookup", () => {
+  const paths = samples.map(({ path }) => path).join("\n");
+  for (const lookup of ["geolocate", "reputation", "email", "assess"]) expect(paths).toContain(lookup);
+});
+
+test.each(samples)("$page: $path", async ({ path, body, answer }) => {
+  const response = await fetch(`${started.origin}${path}`, {
+    method: body === undefined ? "GET" : "POST",
+    headers: { Authorization: `Bearer ${started.keys.live}`, "Content-Type": "application/json" },
+    ...(body !== undefined && { body }),
+  });
+  const [shown = "", ...cut] = stable(answer).split(/…(?!")/);
+  const given = stable(await response.text());
+  expect(cut.length > 0 ? given.slice(0, shown.length) : given).toBe(shown);
+});

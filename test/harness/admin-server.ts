@@ -1,0 +1,108 @@
+// admin-server.ts: the admin API as a function of a request, with a real store behind it, for tests.
+
+import { Overrides } from "@inkling/engine";
+import type { HostReport } from "@inkling/release-store";
+import { AdminApp, type AdminAppOptions } from "../../packages/server/src/admin/app.ts";
+import { HostNames } from "../../packages/server/src/http/host-names.ts";
+import { NO_RULESET } from "../../packages/server/src/rulesets/record.ts";
+import { openStore, type Store } from "../../packages/server/src/store/store.ts";
+import { Log } from "../../packages/server/src/telemetry/log.ts";
+import { checkResponse } from "./checked-fetch.ts";
+import { randomBytes } from "./tokens.ts";
+
+export const ADMIN_NOW = Date.parse("2026-06-01T12:00:00Z");
+const stores: Store[] = [];
+const HOST_REPORT: HostReport = {
+  server_id: null,
+  name: "web-1:8080",
+  version: "0.0.0",
+  at: "2026-06-01T12:00:00.000Z",
+  ready: true,
+  reasons: [],
+  warnings: [],
+  release: null,
+  pinned: false,
+  refused: null,
+  channel: null,
+  requests_per_second: 0,
+  leases: null,
+  clock_offset_seconds: null,
+};
+
+/** Closes what {@link adminServer} has opened. */
+export const closeAdminServers = () => Promise.all(stores.splice(0).map((store) => store.close()));
+
+/** @param over options in place of the usual ones */
+export async function adminServer(over: Partial<AdminAppOptions> = {}) {
+  const clock = { now: ADMIN_NOW };
+  const store = await openStore("sqlite://:memory:", { now: () => clock.now });
+  stores.push(store);
+  const token = (await store.adminToken.create({ actor: "test", way: "cli" }))!;
+  const lines: string[] = [];
+  const seen = { refreshes: 0, keyRefreshes: 0 };
+  const options = {
+    overrides: store.overrides,
+    adminToken: store.adminToken as Pick<Store["adminToken"], "find" | "recordUse">,
+    store,
+    keyLoader: { refresh: async () => void seen.keyRefreshes++ },
+    keyring: { find: () => undefined },
+    guard: {
+      history: { wentBack: undefined, revoked: [] },
+      revocations: {
+        pending: [],
+        revoke: () => Promise.reject(new Error("the database is there: nothing is revoked beside it")),
+      },
+    },
+    randomBytes,
+    overrideCache: { refresh: async () => void seen.refreshes++, current: Overrides.NONE },
+    releases: {
+      current: undefined,
+      check: async () => {},
+      verify: () => Promise.reject(new Error("nothing is verified here")),
+    },
+    decisions: {
+      flush: async () => true,
+      label: async (id, outcome) =>
+        (await store.decisions.label(id, outcome)) === undefined ? "unknown" : "labelled",
+    } satisfies AdminAppOptions["decisions"],
+    storesDecisions: () => true,
+    rulesetCache: { current: NO_RULESET, refresh: async () => {} },
+    status: {
+      version: "0.0.0",
+      mode: "serve" as const,
+      releases: { current: undefined, refused: undefined, isVerified: false, since: undefined },
+      keyring: { state: { loaded: true, keys: 0, checkedAt: 0, failures: 0, lastError: undefined } },
+    },
+    report: () => HOST_REPORT,
+    dataDir: "",
+    workerEnvironment: {},
+    actions: undefined,
+    hostNames: new HostNames([]),
+    onProblem: () => {},
+    traffic: { minutes: [] },
+    documents: () => import("../../packages/server/src/openapi/admin.ts"),
+    log: new Log({ level: "info", write: (text) => lines.push(text), now: () => clock.now }),
+    now: () => clock.now,
+    elapsed: () => performance.now(),
+    newRequestId: () => "abc123",
+    ...over,
+  };
+  const app = new AdminApp(options);
+  /** @param headers an empty Authorization sends none */
+  const send = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
+    const all = new Headers({ Authorization: `Bearer ${token}`, ...headers });
+    if (all.get("authorization") === "") all.delete("authorization");
+    const init: RequestInit = { method, headers: all };
+    if (body !== undefined) init.body = typeof body === "string" ? body : JSON.stringify(body);
+    const response = await app.handle(new Request(`http://t/admin/v1/${path}`, init));
+    // Without a socket HEAD still has its body.
+    if (method !== "HEAD") await checkResponse(method, `/admin/v1/${path.split("?")[0]}`, response);
+    const text = await response.text();
+    // biome-ignore lint/suspicious/noExplicitAny: whatever a row of a table looks for
+    const document: any = text === "" ? undefined : JSON.parse(text);
+    return { status: response.status, headers: response.headers, document, code: document?.code as string };
+  };
+  return { app, ask: send, store, token, clock, seen, lines, options };
+}
+
+export type AdminTest = Awaited<ReturnType<typeof adminServer>>;

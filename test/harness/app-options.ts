@@ -1,0 +1,125 @@
+// app-options.ts: an App for tests: one key, whose token is "good", no limits, no overrides, a clock at noon.
+
+import {
+  cleanAnswer,
+  dataStates,
+  type EmailSegment,
+  type LoadedRelease,
+  Overrides,
+  type Release,
+} from "@inkling/engine";
+import type { AppOptions } from "../../packages/server/src/api/app.ts";
+import { VISITOR_COUNTS_BYTES, VisitorCounts } from "../../packages/server/src/assess/visitor-counts.ts";
+import type { Decisions } from "../../packages/server/src/decisions/decisions.ts";
+import { type Counted, type Key, type KeyId, REFUSALS, SCOPES } from "../../packages/server/src/keys/key.ts";
+import { cellsOnDemand } from "../../packages/server/src/limits/key-cells.testing.ts";
+import { Buckets } from "../../packages/server/src/limits/token-bucket.ts";
+import { PublicDocuments } from "../../packages/server/src/openapi/documents.ts";
+import { NO_RULESET } from "../../packages/server/src/rulesets/record.ts";
+import { Counts } from "../../packages/server/src/telemetry/counts.ts";
+import { Log } from "../../packages/server/src/telemetry/log.ts";
+
+export const NOON = Date.UTC(2026, 5, 1, 12);
+export const encode = (text: string) => new TextEncoder().encode(text);
+
+export const KEY: Key = {
+  id: "key_1",
+  name: "test",
+  mode: "live",
+  hint: "ink_live_aaaa…",
+  scopes: SCOPES,
+  networks: [],
+  createdAt: 0,
+  revokedAt: undefined,
+};
+
+const refuse = () => {
+  throw new Error("this server stores no decisions");
+};
+/** Stores none, and labels any. */
+const NO_DECISIONS: Decisions = { record: refuse, claim: refuse, label: async () => "labelled" };
+
+/**
+ * @param row what is kept of each lookup, refusal and value of a batch that is recorded
+ * @param used lookups of the key before
+ */
+export function testOptions<T>(
+  over: Partial<AppOptions>,
+  row: (keyId: KeyId, counted: Counted, count: number) => T,
+  used = 0,
+) {
+  const recorded: T[] = [];
+  const refused: T[] = [];
+  const batched: T[] = [];
+  const lines: string[] = [];
+  let today = used;
+  const options: AppOptions = {
+    version: "0.0.0",
+    mode: "serve",
+    releases: { current: undefined, refused: undefined, isVerified: true, since: NOON },
+    keyring: {
+      state: { loaded: true, keys: 1, checkedAt: NOON, failures: 0, lastError: undefined },
+      authenticate: (header) =>
+        header === "Bearer good" ? { ok: true, key: KEY } : { ok: false, code: "KEY_INVALID" },
+    },
+    buckets: new Buckets({ rate: 0, burst: 1 }, cellsOnDemand(NOON)),
+    usage: {
+      record: (keyId, counted, _, count = 1) => {
+        const isLookup = SCOPES.some((scope) => scope === counted);
+        if (isLookup) today += count;
+        const isRefusal = REFUSALS.some((reason) => reason === counted);
+        (isLookup ? recorded : isRefusal ? refused : batched).push(row(keyId, counted, count));
+      },
+      countToday: () => today,
+      takeQuota: ({ quota = Infinity }, _, most) => Math.max(0, Math.min(most, quota - today)),
+      giveQuotaBack: () => {},
+      chargedDay: 0,
+    },
+    overrides: { current: Overrides.NONE },
+    rulesets: { current: NO_RULESET },
+    visits: new VisitorCounts(new Uint8Array(VISITOR_COUNTS_BYTES), new Uint8Array(32)),
+    decisions: NO_DECISIONS,
+    storesDecisions: false,
+    checks: { checkMx: () => ({ outcome: "found", known: [] }) },
+    documents: async () => new PublicDocuments("0.0.0"),
+    trustedProxies: [],
+    hookSecrets: [],
+    counts: new Counts(),
+    log: new Log({ level: "access", write: (text) => lines.push(text), now: () => NOON }),
+    now: () => NOON,
+    elapsed: () => 0,
+    newRequestId: () => "aaaaaaaaaa",
+    randomBytes: (n) => new Uint8Array(n),
+    ...over,
+  };
+  return { options, counts: options.counts, recorded, refused, batched, lines };
+}
+
+/** A release that knows one disposable domain. @param emailRecord its evidence */
+export function testRelease(
+  name: string,
+  over: Partial<Release> & Pick<Release, "id">,
+  parts: Pick<LoadedRelease, "geo" | "reputation" | "evidence"> & Partial<Pick<LoadedRelease, "network">>,
+  emailRecord?: Uint8Array,
+): LoadedRelease {
+  const manifest: Release = {
+    format: 1,
+    created_at: "2026-06-01T00:00:00Z",
+    code: "",
+    segments: {},
+    feeds: [],
+    missing: [],
+    partial: [],
+    ...over,
+  };
+  const isListed = (host: string) => host === "mailinator.com";
+  const listedAnswer = encode('{"valid":true,"disposable":true,"providers":["mailinator.com"]}');
+  const email = {
+    providersFrom: (host: string) => (isListed(host) ? encode('["mailinator.com"]') : undefined),
+    keys: new Int32Array(256),
+    answerPlain: (text: string) => (text.endsWith("@mailinator.com") ? listedAnswer : cleanAnswer(true)),
+    evidenceFrom: (host: string) => (isListed(host) ? emailRecord : undefined),
+  } as unknown as EmailSegment;
+  const states = dataStates(manifest);
+  return { name, manifest, email, network: undefined, states, etag: `"${manifest.id}"`, ...parts };
+}

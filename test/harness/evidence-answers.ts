@@ -1,0 +1,72 @@
+// evidence-answers.ts: answers with evidence, from a loaded release, for the tests of evidence.
+
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import {
+  Answerer,
+  type AnswerSource,
+  bodyOf,
+  type ComposedAnswer,
+  EvidenceAppender,
+  type IpAddress,
+  type LoadedRelease,
+  Overrides,
+  REPUTATION_ANSWERS,
+  type UnwrappedAddress,
+} from "@inkling/engine";
+
+export interface Entry {
+  readonly feed: string;
+  readonly label: string;
+  readonly effect: string;
+  readonly flags?: readonly string[];
+  readonly members?: readonly string[];
+  readonly network?: string;
+  readonly domain?: string;
+  readonly weight?: number;
+  readonly fetched_at?: string;
+}
+export interface Answer extends Record<string, unknown> {
+  readonly evidence: readonly Entry[];
+  readonly evidence_truncated?: true;
+}
+
+const decoder = new TextDecoder();
+export const FLAGS = ["is_abuser", "is_proxy", "is_tor_exit"] as const;
+
+const answerer = new Answerer();
+const appender = new EvidenceAppender();
+const read = (answer: Uint8Array) => JSON.parse(decoder.decode(answer));
+
+/** Also of special-use addresses, which are never looked up. */
+export function reputation(release: LoadedRelease, at: IpAddress): Answer {
+  const address = at as UnwrappedAddress; // networks as they are compiled
+  const plain = release.reputation!.lookup(address) ?? REPUTATION_ANSWERS[0]!;
+  return read(appender.toAddressAnswer(plain, "reputation", address, release));
+}
+
+export function email(release: LoadedRelease, text: string): Answer {
+  const source: AnswerSource = { release, overrides: Overrides.NONE, now: 0, mode: "serve" };
+  return read(bodyOf(answerer.answerEmail(text, source, true) as ComposedAnswer));
+}
+
+export function geolocate(release: LoadedRelease, at: IpAddress): Answer | undefined {
+  const address = at as UnwrappedAddress;
+  const plain = release.geo!.lookup(address);
+  return plain && read(appender.toAddressAnswer(plain, "geolocate", address, release));
+}
+
+/** The rule of docs/evidence.md: set by an entry and removed by none. */
+export function flagsOf(evidence: readonly Entry[]): string[] {
+  const named = (effect: string) =>
+    new Set(evidence.flatMap((entry) => (entry.effect === effect ? (entry.flags ?? []) : [])));
+  const removed = named("removes");
+  return [...named("sets")].filter((flag) => !removed.has(flag)).sort();
+}
+
+/** The first column of the table in docs/evidence.md that begins with this head. */
+export function docsTable(head: string): string[] {
+  const docs = readFileSync(resolve(import.meta.dir, "../../docs/evidence.md"), "utf8");
+  const table = docs.split("\n\n").find((part) => part.startsWith(`| ${head} |`))!;
+  return [...table.matchAll(/^\| `([^`]+)` \|/gm)].map(([, word]) => word!);
+}

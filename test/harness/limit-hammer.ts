@@ -1,0 +1,46 @@
+// limit-hammer.ts: one of several processes that take from one cell of shared memory as fast as they can.
+//
+// in   the shared memory as a descriptor; one argument: JSON of HammerOrder
+// out  one line of JSON: HammerReport
+
+import { SharedView, WORKER_DESCRIPTOR } from "../../packages/server/src/cluster/shared-memory.ts";
+
+export interface HammerOrder {
+  readonly workers: number;
+  readonly base: number;
+  readonly milliseconds: number;
+  /** Nanoseconds for one token, and for a whole bucket. */
+  readonly each: number;
+  readonly whole: number;
+  readonly quota: number;
+}
+
+export interface HammerReport {
+  readonly tokens: number;
+  readonly tries: number;
+  readonly quota: number;
+  /** Epoch ms. */
+  readonly first: number;
+  readonly last: number;
+}
+
+if (import.meta.main) {
+  const { workers, base, milliseconds, each, whole, quota }: HammerOrder = JSON.parse(process.argv[2] ?? "");
+  const { cells } = new SharedView(WORKER_DESCRIPTOR, workers, base);
+  const first = Date.now();
+  let last = first;
+  const taken = { tokens: 0, tries: 0, quota: 0 };
+  while (last - first < milliseconds) {
+    last = Date.now();
+    for (let i = 0; i < 20; i++) {
+      taken.tries++;
+      if (i % 4 === 0) taken.tokens += cells.takeUpTo(0, last, each, 3, whole);
+      else if (cells.take(0, last, each, whole)) taken.tokens++;
+      const got = cells.takeQuota(0, last, quota, 2);
+      if (got === 2 && i % 2 === 0) cells.giveQuotaBack(0, cells.chargedDay, 1);
+      taken.quota += got === 2 && i % 2 === 0 ? 1 : got;
+      cells.count(0, "email", last, 1);
+    }
+  }
+  process.stdout.write(`${JSON.stringify({ ...taken, first, last } satisfies HammerReport)}\n`);
+}

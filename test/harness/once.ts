@@ -1,0 +1,102 @@
+// once.ts: makes an expensive resource once for all test processes, in node_modules/.cache.
+//
+// in   a name, the files that the result depends on, a function that fills an empty folder
+// out  a complete folder, named by a rename. The first process makes it, the others wait
+// err  what the function throws; the lock of a killed process is taken over by the next one
+// cost the hash of the inputs' text
+
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { join, resolve } from "node:path";
+
+const CACHE = resolve(import.meta.dir, "../../node_modules/.cache/inkling-test");
+/** What is older is made again: data has an age. */
+const MAX_AGE_MS = 6 * 60 * 60_000;
+/** Locks older than this are stale: another process may have the lock's id. */
+const LOCK_AGE_MS = 10 * 60_000;
+
+/**
+ * The folder that `make` has filled, in this process or another one. Never write to it.
+ * @param inputs files and folders: their text is part of the key
+ */
+export async function once(
+  name: string,
+  inputs: readonly string[],
+  make: (folder: string) => Promise<void>,
+  cache = CACHE,
+): Promise<string> {
+  const folder = join(cache, `${name}-${hashOf(inputs)}`);
+  const lock = `${folder}.lock`;
+  mkdirSync(cache, { recursive: true });
+  while (!isFresh(folder)) {
+    if (!takeLock(lock)) {
+      await Bun.sleep(100);
+      continue;
+    }
+    try {
+      if (isFresh(folder)) break; // made between the look and the lock
+      for (const old of readdirSync(cache))
+        if (old.startsWith(`${name}-`) && !old.endsWith(".lock") && !isFresh(join(cache, old)))
+          rmSync(join(cache, old), { recursive: true, force: true });
+      const half = `${folder}.${process.pid}`;
+      rmSync(half, { recursive: true, force: true });
+      mkdirSync(half);
+      await make(half);
+      if (!isFresh(folder)) renameSync(half, folder);
+    } finally {
+      rmSync(lock, { force: true });
+    }
+  }
+  return folder;
+}
+
+const isFresh = (folder: string) => existsSync(folder) && Date.now() - statSync(folder).mtimeMs < MAX_AGE_MS;
+
+/** True when this process holds it now. The lock of a process that is gone is removed. */
+function takeLock(lock: string): boolean {
+  const own = `${lock}.${process.pid}`;
+  writeFileSync(own, String(process.pid));
+  try {
+    linkSync(own, lock); // with its content at once
+    return true;
+  } catch {
+    if (!isHeld(lock)) rmSync(lock, { force: true });
+    return false;
+  } finally {
+    rmSync(own, { force: true });
+  }
+}
+
+/** Two processes that remove the same lock make it both: the second result is dropped. */
+function isHeld(lock: string): boolean {
+  try {
+    process.kill(Number(readFileSync(lock, "utf8")), 0);
+    return Date.now() - statSync(lock).mtimeMs < LOCK_AGE_MS;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+function hashOf(inputs: readonly string[]): string {
+  const hash = new Bun.CryptoHasher("sha256");
+  const add = (path: string): void => {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found?.isDirectory()) {
+      for (const entry of readdirSync(path).sort()) add(join(path, entry));
+    } else {
+      hash.update(`${path}\0${found?.size ?? "missing"}\0`);
+      if (found !== undefined) hash.update(readFileSync(path));
+    }
+  };
+  for (const input of inputs) add(input);
+  return hash.digest("hex").slice(0, 16);
+}

@@ -1,0 +1,60 @@
+// project-files.ts: every text file of the project, for tests of rules that hold in all of them.
+
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+export const ROOT = resolve(import.meta.dir, "../..");
+
+export interface ProjectFile {
+  /** From the project's folder, with "/". */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** Larger files are data, not text that anyone writes. */
+const MAX_TEXT_BYTES = 1_000_000;
+
+/** What git tracks or would track; without git (a tarball), everything but what is built or installed. */
+export function projectPaths(): string[] {
+  // The folder may belong to another user than the one who runs the tests.
+  const git = [
+    "git",
+    "-c",
+    "safe.directory=*",
+    "ls-files",
+    "-z",
+    "--cached",
+    "--others",
+    "--exclude-standard",
+  ];
+  const listed = Bun.spawnSync(git, { cwd: ROOT, stderr: "ignore" });
+  const built = /(^|\/)(node_modules|dist|dist-test|coverage)\/|^(data|\.git)\//;
+  const paths = listed.success
+    ? listed.stdout.toString().split("\0").filter(Boolean)
+    : [...new Bun.Glob("**/*").scanSync({ cwd: ROOT, dot: true })].filter((path) => !built.test(path));
+  return paths.filter((path) => existsSync(join(ROOT, path)));
+}
+
+export function projectFiles(): ProjectFile[] {
+  return projectPaths()
+    .filter((path) => statSync(join(ROOT, path)).size <= MAX_TEXT_BYTES)
+    .map((path) => ({ path, text: readFileSync(join(ROOT, path), "utf8") }))
+    .filter(({ text }) => !text.includes("\0"));
+}
+
+/** A file made up to break a rule. */
+export const made = (path: string, text: string): ProjectFile => ({ path, text });
+
+/** "packages/server/src/server.ts" -> "server"; "" outside of packages. */
+export const packageOf = (path: string): string => /^packages\/([^/]+)\//.exec(path)?.[1] ?? "";
+
+/** Code without its comments; strings stay. */
+export const withoutComments = (text: string): string =>
+  text.replace(/^\s*(\/\/|\*|\/\*).*$/gm, "").replace(/ \/\/ .*$/gm, "");
+
+/** Everything that a file imports, types included. */
+export function importsOf({ text }: ProjectFile): string[] {
+  const pattern =
+    /^\s*(?:import|export)\b[^"';]*?\bfrom\s*"([^"]+)"|^\s*import\s*"([^"]+)"|\bimport\(\s*"([^"]+)"/gm;
+  return [...withoutComments(text).matchAll(pattern)].map(([, a, b, c]) => (a ?? b ?? c)!);
+}

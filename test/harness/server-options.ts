@@ -1,0 +1,20 @@
+// server-options.ts: the options of a server under test.
+
+import { loadSettings } from "../../packages/cli/src/config/settings.ts";
+import type { ServerOptions } from "../../packages/server/src/server.ts";
+
+/** Free ports, one process, no limits, the database in the data folder, only errors logged. */
+export function testServerOptions(dataDir: string): ServerOptions {
+  return {
+    ...loadSettings({ flags: { dataDir }, env: {}, cwd: import.meta.dir }).settings,
+    port: 0,
+    adminPort: 0,
+    workers: 1,
+    rate: 0,
+    burst: 1,
+    maxConnections: 1000,
+    logLevel: "error",
+    mode: "serve",
+    version: "0.0.0",
+  };
+}

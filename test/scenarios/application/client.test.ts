@@ -1,0 +1,378 @@
+// @inkling/client as an application gets it: packed, installed, on Node and on Bun, against a real server; and the Python
+// client by the same cases. packages/client/src and packages/python/test have the detailed tests, with faulty servers.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { NO_FLAGS, SANDBOX_ADDRESSES, SANDBOX_DOMAINS, SANDBOX_PROBLEMS } from "@inkling/contract";
+import { IpAddress, parseIpInto } from "@inkling/engine";
+import { type NewKey, openStore, parseNewKey } from "@inkling/server";
+import fc from "fast-check";
+import { formatIp, parseIp } from "../../../packages/client/src/ip.ts";
+import { fetch } from "../../harness/checked-fetch.ts";
+import { freePort } from "../../harness/ports.ts";
+import { CLIENT, installClient, run } from "../../harness/published-packages.ts";
+import { SMALL_NETWORK, smallCity, smallRelease, temporaryFolder } from "../../harness/release.ts";
+import type { Ports } from "../../harness/server-process.ts";
+
+const ROOT = resolve(import.meta.dir, "../../..");
+const README = readFileSync(join(CLIENT, "README.md"), "utf8");
+/** Its examples in TypeScript. */
+const blocks = [...README.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, text]) => text!);
+const NODE = Bun.which("node")!;
+const PYTHON = Bun.which("python3");
+
+const EVERYTHING: NewKey = parseNewKey({ name: "test", rate: 0 }, Date.now());
+const tokens = { sandbox: "", live: "", paced: "" };
+
+/** A folder with the package installed in it, as npm would. */
+const project = temporaryFolder();
+const children: Bun.Subprocess[] = [];
+let packed: readonly string[] = [];
+let url = "";
+let server: Bun.Subprocess<"ignore", "pipe", "inherit">;
+
+async function startServer(): Promise<void> {
+  const dataDir = temporaryFolder();
+  smallRelease(dataDir, 1, ["is_abuser"]);
+  const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
+  const store = await openStore(databaseUrl);
+  for (const [name, over] of [
+    ["sandbox", { mode: "test" }],
+    ["live", {}],
+    ["paced", { rate: 2_000, burst: 100 }],
+  ] as const) {
+    tokens[name] = (await store.createKey({ ...EVERYTHING, ...over })).token;
+  }
+  await store.close();
+  const options = JSON.stringify({ dataDir, databaseUrl, rate: 1_000, burst: 1_000, mode: "up" });
+  server = Bun.spawn([process.execPath, join(import.meta.dir, "../../harness/server-process.ts"), options], {
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  children.push(server);
+  const { port } = JSON.parse(await firstLine(server.stdout)) as Ports;
+  url = `http://127.0.0.1:${port}`;
+}
+
+async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string> {
+  let text = "";
+  for await (const piece of stream.pipeThrough(new TextDecoderStream() as never) as AsyncIterable<string>) {
+    text += piece;
+    if (text.includes("\n")) break;
+  }
+  return text.split("\n")[0]!;
+}
+
+beforeAll(async () => {
+  [packed] = await Promise.all([installClient(project), startServer()]);
+});
+afterAll(() => {
+  for (const child of children) child.kill();
+});
+
+describe("the package", () => {
+  test("holds what was built, its README and its licence, and nothing else", () => {
+    const modules = new Bun.Glob("**/*.ts").scanSync(join(CLIENT, "src"));
+    const built = [...modules]
+      .filter((name) => !name.endsWith(".test.ts"))
+      .map((name) => name.replace(/\.ts$/, ""))
+      .flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`]);
+    expect(packed).toEqual([...built, "LICENSE", "README.md", "package.json"].sort());
+  });
+
+  test("bundles the fake only where it is imported", async () => {
+    const bundle = async (entry: string) => {
+      const dist = join(project, "node_modules/@inkling/client/dist", entry);
+      const { outputs } = await Bun.build({ entrypoints: [dist], target: "browser" });
+      return outputs[0]!.text();
+    };
+    const [main, testing] = await Promise.all([bundle("index.js"), bundle("testing/index.js")]);
+    expect([main.includes("Exampleton"), testing.includes("Exampleton")]).toEqual([false, true]);
+  });
+
+  test("depends on nothing", () => {
+    const manifest = JSON.parse(readFileSync(join(CLIENT, "package.json"), "utf8"));
+    for (const kind of ["dependencies", "peerDependencies", "optionalDependencies"])
+      expect(manifest[kind]).toBeUndefined();
+  });
+
+  test.each([
+    ["nodenext", "nodenext"],
+    ["esnext", "bundler"],
+  ])("has types, which the README's examples use: %s", async (module, moduleResolution) => {
+    expect(blocks.length).toBeGreaterThan(3);
+    blocks.forEach((text, i) => {
+      writeFileSync(join(project, `readme-${i}.ts`), text);
+    });
+    const subPaths = Object.keys(JSON.parse(readFileSync(join(CLIENT, "package.json"), "utf8")).exports);
+    const frameworks = subPaths
+      .filter((path) => path !== "." && path !== "./package.json")
+      .map((path, i) => `import * as v${i} from "@inkling/client${path.slice(1)}";\nexport { v${i} };\n`)
+      .join("");
+    writeFileSync(join(project, "frameworks.ts"), frameworks);
+    const compilerOptions = {
+      module,
+      moduleResolution,
+      target: "es2023",
+      lib: ["es2023", "dom", "dom.asynciterable"],
+      types: ["node"],
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noEmit: true,
+    };
+    writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
+    expect(await run([join(ROOT, "node_modules/.bin/tsc"), "-p", "."], project)).toBe("");
+  });
+});
+
+/** How the cases run: the TypeScript client on two runtimes, and the Python client. */
+const RUNTIMES = [
+  ["Node", [NODE, "e2e.mjs"]],
+  ["Bun", [process.execPath, "e2e.mjs"]],
+  ["Python", [PYTHON ?? "", join(import.meta.dir, "client-e2e.py")]],
+] as const;
+if (PYTHON === null) test.skip("on Python: needs python3", () => {});
+
+describe.each(RUNTIMES.filter(([, [program]]) => program !== ""))("on %s", (name, command) => {
+  const isTypeScript = name !== "Python";
+  const emails = [
+    ...SANDBOX_DOMAINS.map(({ domain }) => `jane@${domain}`),
+    ...SANDBOX_PROBLEMS.map(({ domain }) => `jane@${domain}`),
+    "not an address",
+    "jäné@bücher.example",
+  ];
+  const addresses = [
+    ...SANDBOX_ADDRESSES.flatMap(({ v4, v6 }) => [v4, v6]),
+    ...SANDBOX_PROBLEMS.map(({ v4 }) => v4),
+    "10.0.0.1",
+    "nonsense",
+    "me",
+  ];
+  // biome-ignore lint/suspicious/noExplicitAny: JSON of another process
+  let results: any;
+  beforeAll(async () => {
+    cpSync(join(import.meta.dir, "client-e2e.mjs"), join(project, "e2e.mjs"));
+    results = JSON.parse(
+      await run([...command, JSON.stringify({ url, ...tokens, addresses, emails })], project),
+    );
+  });
+
+  test.each(SANDBOX_ADDRESSES.flatMap((row) => [row.v4, row.v6].map((ip) => [ip, row] as const)))(
+    "the sandbox's %s",
+    (ip, { geolocation, flags = [], evidence = [] }) => {
+      const { geolocate, reputation, evidence: reasoned } = results.singles[ip];
+      expect(geolocate).toEqual({ answer: geolocation ?? null });
+      const plain = Object.fromEntries(
+        ["is_abuser", "is_proxy", "is_tor_exit"].map((flag) => [flag, (flags as string[]).includes(flag)]),
+      );
+      expect(reputation).toEqual({ answer: plain });
+      expect(reasoned.answer.evidence).toHaveLength(evidence.length);
+    },
+  );
+
+  test.each(SANDBOX_DOMAINS.map((row) => [row.domain, row] as const))(
+    "jane@%s",
+    (domain, { valid, providers }) => {
+      expect(results.singles[`jane@${domain}`]).toEqual({
+        answer: { valid, disposable: providers.length > 0, providers: [...providers] },
+      });
+    },
+  );
+
+  // An unknown place is no error here.
+  test.each(
+    SANDBOX_PROBLEMS.filter(({ code }) => code !== "IP_ADDRESS_NOT_FOUND").map(
+      (row) => [row.code, row] as const,
+    ),
+  )("%s", (code, { v4, domain }) => {
+    const { reputation } = results.singles[v4];
+    expect(reputation).toMatchObject({ code });
+    expect(reputation.httpStatus).toBeGreaterThanOrEqual(400);
+    expect(reputation.hint.length).toBeGreaterThan(10);
+    expect(reputation.requestId).toMatch(/^\w+$/);
+    const email = results.singles[`jane@${domain}`];
+    expect(email).toMatchObject({ code, httpStatus: reputation.httpStatus });
+    expect(JSON.stringify(email)).not.toContain("jane@");
+  });
+
+  test("an email address with the result of DNS, and with evidence", () => {
+    const { checks, evidence, ...plain } = results.checked.answer;
+    expect(plain).toEqual({ valid: true, disposable: true, providers: ["disposable.example"] });
+    expect(checks).toEqual({ mx: "found" });
+    expect(evidence).toMatchObject([{ mail_host: "mx.disposable.example" }]);
+  });
+
+  test("invalid addresses", () => {
+    expect(results.singles["10.0.0.1"].reputation.code).toBe("IP_ADDRESS_RESERVED");
+    expect(results.singles.nonsense.geolocate.code).toBe("IP_ADDRESS_INVALID");
+    expect(results.singles["not an address"].answer.valid).toBe(false);
+  });
+
+  test("a batch has the same answer for each value as a lookup", () => {
+    for (const [i, { value, answer, code }] of results.batchOfAddresses.entries()) {
+      expect(value).toBe(addresses[i]);
+      const { reputation } = results.singles[value];
+      if (code !== undefined) expect(code).toBe(reputation.code);
+      else if (reputation.code === "IP_ADDRESS_NOT_FOUND") expect(answer).toBeNull();
+      else expect(answer).toEqual(reputation.answer);
+    }
+    for (const [i, { value, answer, code }] of results.batchOfEmails.entries()) {
+      expect(value).toBe(emails[i]);
+      const single = results.singles[value];
+      if (code !== undefined) expect(code).toBe(single.code);
+      else if (single.code === "IP_ADDRESS_NOT_FOUND") expect(answer).toBeNull();
+      else expect(answer).toEqual(single.answer);
+    }
+    expect(results.batchOfAddresses).toHaveLength(addresses.length);
+    expect(results.batchOfEmails).toHaveLength(emails.length);
+  });
+
+  test("a batch of thousands, in order, and values without a place", () => {
+    const [, , third] = SMALL_NETWORK.split(".").map(Number);
+    expect(results.many).toHaveLength(2_500);
+    results.many.forEach((city: unknown, i: number) => {
+      if (60 + (i % 20) === third) expect(city).toBe(smallCity(1));
+      else expect(city).toBeFalsy();
+    });
+  });
+
+  test("a batch faster than its key is paced, not refused", () =>
+    expect(results.paced).toEqual(new Array(500).fill("ok")));
+
+  if (isTypeScript) {
+    test("a fake client has the same answers and errors as the sandbox", () => {
+      const withoutId = (outcome: object) => ({ ...outcome, requestId: undefined });
+      expect(Object.keys(results.fakes)).toEqual([...addresses, ...emails]);
+      for (const ip of addresses)
+        for (const lookup of ["geolocate", "reputation", "evidence"])
+          expect(withoutId(results.fakes[ip][lookup])).toEqual(withoutId(results.singles[ip][lookup]));
+      for (const email of emails)
+        expect(withoutId(results.fakes[email])).toEqual(withoutId(results.singles[email]));
+    });
+
+    test("the README's unit test passes", async () => {
+      const example = blocks.find((text) => text.includes("@inkling/client/testing"));
+      writeFileSync(join(project, "unit.mjs"), example!);
+      await run([command[0], "unit.mjs"], project);
+    });
+  }
+
+  test("data that the server lacks is in the answer, and is required", () => {
+    const { data, json, required, batched } = results.incomplete;
+    const { ageHours: _, ...state } = data;
+    expect(state).toEqual({ missing: ["is_abuser"], incomplete: [], version: expect.stringMatching(/^\w+/) });
+    expect(json).toBe(JSON.stringify({ ...NO_FLAGS, is_proxy: true }));
+    expect(batched).toEqual(data);
+    expect(required).toEqual({ code: "DATA_INCOMPLETE", verdict: "deny" });
+  });
+
+  test("a private address is decided by onUnavailable", () =>
+    expect(results.reserved).toEqual({ code: "IP_ADDRESS_RESERVED", verdict: "allow" }));
+
+  test("cached answers are the same", () => {
+    expect(results.again).toEqual(results.cached[0]);
+    expect(results.again.city.name).toBe(smallCity(1));
+  });
+
+  test("a wrong key, and an unavailable server", () => {
+    expect(results.wrongKey).toMatchObject({ code: "KEY_INVALID", httpStatus: 401 });
+    expect(results.unavailable).toEqual({ available: false, verdict: "deny", error: "CONNECTION_FAILED" });
+  });
+});
+
+describe("the README's sign-up", () => {
+  const guard = /^```js\n([\s\S]*?)^```$/m.exec(README)?.[1] ?? "";
+  let own: Bun.Subprocess;
+  let signup = "";
+  beforeAll(async () => {
+    writeFileSync(join(project, "signup.mjs"), guard);
+    const port = String(freePort());
+    signup = `http://127.0.0.1:${port}/signup`;
+    own = Bun.spawn([NODE, "signup.mjs"], {
+      cwd: project,
+      env: { ...process.env, SERVER: url, KEY: tokens.sandbox, PORT: port },
+      stdout: "inherit",
+      stderr: "inherit",
+    });
+    children.push(own);
+    while (own.exitCode === null && !(await fetch(signup).catch(() => undefined))) await Bun.sleep(20);
+  });
+
+  const send = async (email: unknown, from?: string) => {
+    const headers = {
+      "Content-Type": "application/json",
+      ...(from !== undefined && { "X-Forwarded-For": from }),
+    };
+    const response = await fetch(signup, { method: "POST", headers, body: JSON.stringify({ email }) });
+    return [response.status, await response.text()] as const;
+  };
+
+  const rows: [name: string, email: unknown, from: string | undefined, status: number][] = [
+    ["an ordinary address", "jane@example.com", undefined, 201],
+    ["a disposable address", "jane@disposable.example", undefined, 422],
+    ["no address", "jane", undefined, 422],
+    ["nothing", undefined, undefined, 422],
+    ["a Tor exit", "jane@example.com", "192.0.2.6", 403],
+    ["a Tor exit that claims to be another", "jane@example.com", "192.0.2.1, 192.0.2.6", 403],
+    ["a visitor that claims to be a Tor exit", "jane@example.com", "192.0.2.6, 192.0.2.1", 201],
+  ];
+  test("has 15 lines", () => expect(guard.trim().split("\n").length).toBeLessThanOrEqual(15));
+  test.each(rows)("%s", async (_, email, from, status) => {
+    const [got, text] = await send(email, from);
+    expect(got).toBe(status);
+    expect(README).toContain(text); // as printed in the README
+  });
+
+  // The last test of this file: it stops the server.
+  test("accepts every sign-up while the service is unavailable", async () => {
+    server.kill();
+    await server.exited;
+    expect((await send("jane@disposable.example", "192.0.2.7"))[0]).toBe(201);
+  });
+});
+
+describe("addresses are read as the server reads them", () => {
+  const groups = fc.array(fc.constantFrom("0", "", "ffff", "2001", "db8", "1", "ABCD", "g", "00000"), {
+    maxLength: 9,
+  });
+  const quads = fc.array(fc.oneof(fc.integer({ min: 0, max: 300 }).map(String), fc.constantFrom("01", "")), {
+    minLength: 3,
+    maxLength: 5,
+  });
+  const texts = fc.oneof(
+    fc.ipV4(),
+    fc.ipV6(),
+    groups.map((parts) => parts.join(":")),
+    quads.map((parts) => parts.join(".")),
+    fc.tuple(groups, fc.ipV4()).map(([parts, quad]) => [...parts, quad].join(":")),
+    fc.constantFrom("::", ":::", "::ffff:1.2.3.4", "1.2.3", "1.2.3.4 ", "::1%lo", "[::1]", "1.2.3.4:80"),
+  );
+  test("whatever the text", () => {
+    let accepted = 0;
+    let refused = 0;
+    const engine = new IpAddress();
+    fc.assert(
+      fc.property(texts, (text) => {
+        const ours = parseIp(text);
+        if (!parseIpInto(text, engine)) {
+          refused++;
+          return ours === undefined;
+        }
+        accepted++;
+        const { family, words } = engine;
+        const isMapped = family === 6 && words[0] === 0 && words[1] === 0 && words[2] === 0xffff;
+        const value = [...words.subarray(0, family === 4 ? 1 : 4)].reduce(
+          (sum, word) => (sum << 32n) | BigInt(word),
+          0n,
+        );
+        if (ours === undefined || ours.value !== (isMapped ? value & 0xffffffffn : value)) return false;
+        const again = parseIp(formatIp(ours));
+        return again?.value === ours.value && again.bits === ours.bits;
+      }),
+      { numRuns: 3_000 },
+    );
+    expect(accepted).toBeGreaterThan(500);
+    expect(refused).toBeGreaterThan(500);
+  });
+});

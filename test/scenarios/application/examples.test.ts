@@ -1,0 +1,367 @@
+// examples.test.ts: every example, run on Node against a real server with a small release: the output in its README, and its
+// behaviour when Inkling is unavailable.
+//
+// note each folder of examples/ has a row in EXAMPLES; a folder without one fails
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { Browser } from "playwright-core";
+import { faultsOf, launchBrowser, openPage } from "../../harness/browser.ts";
+import { fetch } from "../../harness/checked-fetch.ts";
+import { installClient, run } from "../../harness/published-packages.ts";
+import {
+  SMALL_NETWORK,
+  smallCity,
+  smallDomain,
+  smallRelease,
+  temporaryFolder,
+} from "../../harness/release.ts";
+import { type SmallServer, startSmallServer } from "../../harness/small-server.ts";
+
+const ROOT = resolve(import.meta.dir, "../../..");
+const FOLDER = join(ROOT, "examples");
+const EXAMPLES: Readonly<Record<string, () => void>> = {
+  "express-sign-up": expressSignUp,
+  "protected-sign-up": protectedSignUp,
+  fastify: fastifyCheckout,
+  "sign-up-form": signUpForm,
+  "nightly-enrich": nightlyEnrich,
+};
+const NODE = Bun.which("node")!;
+const DAY_MS = 86_400_000;
+/** Where the READMEs have their example listen. */
+const README_ORIGIN = "http://127.0.0.1:3000";
+/** No service has port 2, and only root could listen there. */
+const NOWHERE = "http://127.0.0.1:2";
+/** The address in the network that the small release has data for. */
+const ADDRESS = SMALL_NETWORK.replace("0/24", "142");
+
+/** The examples with the packed client installed above them, as npm would. */
+const project = temporaryFolder();
+const children: Bun.Subprocess[] = [];
+let inkling: SmallServer;
+/** Accepts connections and never answers. */
+let silent: Bun.TCPSocketListener;
+
+beforeAll(async () => {
+  silent = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  cpSync(FOLDER, project, { recursive: true });
+  [inkling] = await Promise.all([startSmallServer(), installClient(project)]);
+});
+afterAll(async () => {
+  for (const child of children) child.kill();
+  silent.stop(true);
+  await inkling.server.stop();
+});
+
+const readmeOf = (name: string) => readFileSync(join(FOLDER, name, "README.md"), "utf8");
+
+/** Starts an example's server with the sandbox key, or as `environment` sets it. @returns its origin, as it prints it */
+async function startExample(name: string, environment: Readonly<Record<string, string>> = {}) {
+  const child = Bun.spawn([NODE, "server.mjs"], {
+    cwd: join(project, name),
+    env: { ...process.env, PORT: "0", SERVER: inkling.origin, KEY: inkling.keys.test, ...environment },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  children.push(child);
+  const { value } = await child.stdout.getReader().read();
+  const origin = /^Listening on (http:\S+)\n$/.exec(new TextDecoder().decode(value))?.[1];
+  if (origin === undefined)
+    throw new Error(`${name} did not start: ${await new Response(child.stderr).text()}`);
+  expect(readmeOf(name)).toContain(`Listening on ${README_ORIGIN}\n`);
+  return { origin, stderr: child.stderr };
+}
+
+async function post(url: string, body: unknown, from?: string) {
+  const headers = { "Content-Type": "application/json", ...(from && { "X-Forwarded-For": from }) };
+  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+  return [response.status, (await response.json()) as Record<string, unknown>] as const;
+}
+
+/** Runs the README's curl commands, and compares what they print with the line below each. */
+async function runReadme(name: string, origin: string): Promise<void> {
+  const commands = [...readmeOf(name).matchAll(/^\$ curl (.*)\n(.*)$/gm)];
+  expect(commands.length).toBeGreaterThanOrEqual(3);
+  for (const [, args, printed] of commands)
+    expect(await run(["sh", "-c", `curl -sS ${args!.replace(README_ORIGIN, origin)}`], project)).toBe(
+      printed!,
+    );
+}
+
+describe("examples/", () => {
+  const problems = (folders: readonly string[], index: string) =>
+    folders.flatMap((name) => [
+      ...(name in EXAMPLES ? [] : [`${name}: no row in EXAMPLES`]),
+      ...(index.includes(`[${name}](${name})`) ? [] : [`${name}: no line in the index`]),
+    ]);
+  const folders = readdirSync(FOLDER, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
+  const index = readFileSync(join(FOLDER, "README.md"), "utf8");
+
+  test("every folder has a row here and a line in the index", () => {
+    expect(problems(folders, index)).toEqual([]);
+    expect(Object.keys(EXAMPLES).sort()).toEqual(folders.sort());
+  });
+  test("a folder without them is reported", () => expect(problems(["hono"], index)).toHaveLength(2));
+});
+
+describe.each(Object.entries(EXAMPLES))("%s", (_, body) => body());
+
+function expressSignUp(): void {
+  const name = "express-sign-up";
+  const signUp = (origin: string, email: unknown, from: string) => post(`${origin}/sign-up`, { email }, from);
+  let sandbox: string;
+  let live: string;
+  beforeAll(async () => {
+    [sandbox, live] = (await Promise.all(
+      [{}, { KEY: inkling.keys.live }].map(async (over) => (await startExample(name, over)).origin),
+    )) as [string, string];
+  });
+
+  test("prints what its README shows", () => runReadme(name, sandbox));
+
+  const rows: [what: string, email: unknown, from: string, status: number, decision: string | undefined][] = [
+    ["an ordinary visitor", "jane@example.com", "192.0.2.1", 201, "allow"],
+    ["an abuser", "jane@example.com", "192.0.2.4", 202, "challenge"],
+    ["a proxy", "jane@example.com", "192.0.2.5", 202, "challenge"],
+    ["a Tor exit", "jane@example.com", "192.0.2.6", 202, "challenge"],
+    ["an abuser that sends another address", "jane@example.com", "192.0.2.1, 192.0.2.4", 202, "challenge"],
+    ["a disposable address", "jane@disposable.example", "192.0.2.1", 422, "refuse"],
+    ["a disposable address of an abuser", "jane@disposable.example", "192.0.2.4", 422, "refuse"],
+    ["no valid address", "jane", "192.0.2.1", 422, "refuse"],
+    ["a server error about the email address", "jane@internal.example", "192.0.2.1", 202, "challenge"],
+    ["a server error about the IP address", "jane@example.com", "203.0.113.16", 202, "challenge"],
+    ["a disposable address, with that error", "jane@disposable.example", "203.0.113.16", 422, "refuse"],
+    ["no email address", undefined, "192.0.2.1", 400, undefined],
+  ];
+  test.each(rows)("%s", async (_, email, from, status, decision) => {
+    const [got, body] = await signUp(sandbox, email, from);
+    expect([got, body.decision]).toEqual([status, decision]);
+  });
+
+  test("with the data of a release", async () => {
+    expect(await signUp(live, "jane@gmail.com", "8.8.8.8")).toEqual([201, { decision: "allow" }]);
+    expect(await signUp(live, "jane@gmail.com", ADDRESS)).toEqual([202, { decision: "challenge" }]);
+    expect(await signUp(live, `jane@${smallDomain(1)}`, "8.8.8.8")).toEqual([422, { decision: "refuse" }]);
+  });
+
+  test.each([
+    ["no server", () => NOWHERE, "CONNECTION_FAILED"],
+    ["a server that does not answer", () => `http://127.0.0.1:${silent.port}`, "TIMED_OUT"],
+  ])("%s: every visitor is challenged, and the log has the reason", async (_, server, code) => {
+    const { origin, stderr } = await startExample(name, { SERVER: server() });
+    expect(await signUp(origin, "jane@example.com", "192.0.2.1")).toEqual([202, { decision: "challenge" }]);
+    const { value } = await stderr.getReader().read();
+    expect(new TextDecoder().decode(value)).toContain(`Inkling is unavailable: ${code}\n`);
+    expect(readmeOf(name)).toContain("`Inkling is unavailable: CONNECTION_FAILED`");
+  });
+}
+
+function protectedSignUp(): void {
+  const name = "protected-sign-up";
+  const signUp = async (origin: string, email: string | undefined, from: string) => {
+    const response = await fetch(`${origin}/sign-up`, {
+      method: "POST",
+      headers: { "X-Forwarded-For": from },
+      body: new URLSearchParams(email === undefined ? {} : { email }),
+    });
+    return [response.status, ((await response.json()) as { account?: string }).account];
+  };
+  let sandbox: string;
+  let live: string;
+  beforeAll(async () => {
+    [sandbox, live] = (await Promise.all(
+      [{}, { KEY: inkling.keys.live }].map(async (over) => (await startExample(name, over)).origin),
+    )) as [string, string];
+  });
+
+  test("prints what its README shows", () => runReadme(name, sandbox));
+  test("has a form", async () => expect(await (await fetch(sandbox)).text()).toContain('name="email"'));
+
+  const rows: [
+    what: string,
+    email: string | undefined,
+    from: string,
+    status: number,
+    account: string | undefined,
+  ][] = [
+    ["an abuser", "jane@example.com", "192.0.2.4", 201, "to be confirmed"],
+    [
+      "an abuser that sends another address",
+      "jane@example.com",
+      "192.0.2.1, 192.0.2.4",
+      201,
+      "to be confirmed",
+    ],
+    ["all flags", "jane@example.com", "192.0.2.7", 403, undefined],
+    ["no valid address", "jane", "192.0.2.1", 403, undefined],
+    ["no email address", undefined, "192.0.2.1", 400, undefined],
+    ["a server error", "jane@example.com", "203.0.113.16", 201, "to be confirmed"],
+    ["a rate that is used up", "jane@example.com", "203.0.113.14", 503, undefined],
+  ];
+  test.each(rows)("%s", async (_, email, from, status, account) => {
+    expect(await signUp(sandbox, email, from)).toEqual([status, account]);
+  });
+
+  test("with the data of a release", async () => {
+    expect(await signUp(live, `jane@${smallDomain(1)}`, "8.8.8.8")).toEqual([403, undefined]);
+    expect((await signUp(live, "jane@gmail.com", "8.8.8.8"))[0]).toBe(201);
+  });
+
+  test("no server: accounts are to be confirmed, and the log says so once", async () => {
+    const { origin, stderr } = await startExample(name, { SERVER: NOWHERE });
+    for (let i = 0; i < 2; i++)
+      expect(await signUp(origin, "jane@example.com", "192.0.2.1")).toEqual([201, "to be confirmed"]);
+    const { value } = await stderr.getReader().read();
+    const lines = new TextDecoder().decode(value).match(/without a decision: CONNECTION_FAILED/g);
+    expect(lines).toHaveLength(1);
+    expect(readmeOf(name)).toContain("protect() let a visitor in without a decision: CONNECTION_FAILED");
+  });
+}
+
+function fastifyCheckout(): void {
+  const name = "fastify";
+  const checkOut = (origin: string, card_country: unknown, from: string) =>
+    post(`${origin}/checkout`, { card_country }, from);
+  let origin: string;
+  beforeAll(async () => {
+    origin = (await startExample(name)).origin;
+  });
+
+  test("prints what its README shows", () => runReadme(name, origin));
+
+  const rows: [what: string, country: unknown, from: string, status: number, order: string | undefined][] = [
+    ["the country of the card", "GB", "192.0.2.1", 200, "accepted"],
+    ["another country", "US", "192.0.2.1", 200, "review"],
+    ["an address that no feed knows", "GB", "192.0.2.3", 200, "review"],
+    ["a proxy", "GB", "192.0.2.5", 200, "accepted"],
+    ["an abuser", "GB", "192.0.2.4", 403, undefined],
+    ["a Tor exit", "GB", "192.0.2.6", 403, undefined],
+    ["a server error", "GB", "203.0.113.16", 403, undefined],
+    ["no country", undefined, "192.0.2.1", 400, undefined],
+  ];
+  test.each(rows)("%s", async (_, country, from, status, order) => {
+    const [got, body] = await checkOut(origin, country, from);
+    expect([got, body.order]).toEqual([status, order]);
+  });
+
+  test("no server: everything is refused", async () => {
+    const { origin } = await startExample(name, { SERVER: NOWHERE });
+    expect((await checkOut(origin, "GB", "192.0.2.1"))[0]).toBe(403);
+  });
+}
+
+function signUpForm(): void {
+  const name = "sign-up-form";
+  const submit = (origin: string, email: string) =>
+    fetch(`${origin}/sign-up`, { method: "POST", body: new URLSearchParams({ email }) });
+  let origin: string;
+  let browser: Browser;
+  beforeAll(async () => {
+    [{ origin }, browser] = await Promise.all([startExample(name), launchBrowser()]);
+  });
+  afterAll(() => browser?.close());
+
+  test("prints what its README shows", () => runReadme(name, origin));
+
+  test("in a browser: the message appears beside the field, and the key never does", async () => {
+    const faults: string[] = [];
+    const page = await openPage(browser, { bypassCSP: true }, faults, (asked) => asked === origin);
+    const received: Promise<string>[] = [];
+    page.on("response", (response) => received.push(response.text().catch(() => "")));
+    await page.goto(origin);
+    const hint = page.getByRole("status");
+    const isValid = () =>
+      page.$eval("#email", (field) => (field as unknown as { validity: { valid: boolean } }).validity.valid);
+    for (const [email, message, valid] of [
+      ["jane@disposable.example", "Please use an address that you keep.", false],
+      ["jane@mistyped.example", "Did you mean example.com?", true],
+      ["jane@invalid.example", "Please check the address.", false],
+    ] as const) {
+      await page.getByLabel("Email").fill(email);
+      expect(await hint.textContent()).toBe("");
+      await page.getByLabel("Name").focus();
+      await hint.filter({ hasText: message }).waitFor();
+      expect(await isValid()).toBe(valid);
+    }
+    expect(await faultsOf(page, name)).toEqual([]);
+    await page.getByLabel("Email").fill("jane@example.com");
+    await page.getByRole("button").click();
+    await page.getByText("Welcome!").waitFor();
+    const texts = (await Promise.all(received)).join("\n");
+    expect(texts).toContain("Did you mean example.com?");
+    expect(texts).not.toContain(inkling.keys.test);
+    expect(texts).not.toContain(inkling.origin);
+    expect(faults).toEqual([]);
+    await page.context().close();
+  });
+
+  test("a form sent without the page is checked as well", async () => {
+    expect((await submit(origin, "jane@disposable.example")).status).toBe(422);
+    expect((await submit(origin, "jane@example.com")).status).toBe(201);
+  });
+
+  test("no server: every address is accepted", async () => {
+    const { origin } = await startExample(name, { SERVER: NOWHERE });
+    const [, answer] = await post(`${origin}/check-email`, { email: "jane@disposable.example" });
+    expect(answer).toEqual({ ok: true });
+    expect((await submit(origin, "jane@disposable.example")).status).toBe(201);
+  });
+}
+
+function nightlyEnrich(): void {
+  const name = "nightly-enrich";
+  const script = join(FOLDER, name, "nightly-enrich.sh");
+  const visits = temporaryFolder();
+  const output = join(visits, "yesterday.csv");
+  const dataDir = temporaryFolder();
+  const [columns] = /^time,ip,.*$/m.exec(readmeOf(name))!;
+  const enriched = `${columns}\n08:00,${ADDRESS},GB,${smallCity(1)},false,true,false\n08:01,8.8.8.8,,,false,false,false\n`;
+
+  const nightly = async (environment: Readonly<Record<string, string>>, ...options: string[]) => {
+    const day = new Date(Date.now() - DAY_MS).toISOString().slice(0, 10);
+    writeFileSync(join(visits, `visits-${day}.csv`), `time,ip\n08:00,${ADDRESS}\n08:01,8.8.8.8\n`);
+    const PATH = `${join(ROOT, "node_modules/.bin")}:${process.env.PATH}`;
+    const child = Bun.spawn([script, visits, ...options], {
+      cwd: visits,
+      env: { ...process.env, PATH, TZ: "UTC", ...environment },
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const [out, err] = await Promise.all([child.stdout, child.stderr].map((it) => new Response(it).text()));
+    return { code: await child.exited, out, err };
+  };
+  const quiet = { code: 0, out: "", err: "" };
+
+  beforeAll(() => void smallRelease(dataDir, 1));
+
+  test("adds its columns, and replaces the file", async () => {
+    writeFileSync(output, "the file of the night before\n");
+    expect(await nightly({ INKLING_DATA_DIR: dataDir })).toEqual(quiet);
+    expect(readFileSync(output, "utf8")).toBe(enriched);
+  });
+
+  test.each([
+    ["no visits of that day", { INKLING_DATA_DIR: dataDir, DAY: "2020-01-01" }, [], "does not exist"],
+    ["no data", { INKLING_DATA_DIR: visits }, [], "inkling: "],
+    ["a wrong option", { INKLING_DATA_DIR: dataDir }, ["--add", "everything"], "inkling: "],
+  ])("%s: fails, prints why, and keeps the last file", async (_, environment, options, error) => {
+    writeFileSync(output, "the file of the night before\n");
+    const { code, out, err } = await nightly(environment, ...options);
+    expect(code).toBeGreaterThan(0);
+    expect(out).toBe("");
+    expect(err).toContain(error);
+    expect(readFileSync(output, "utf8")).toBe("the file of the night before\n");
+    expect(readdirSync(visits).filter((file) => !file.startsWith("visits-"))).toEqual(["yesterday.csv"]);
+  });
+
+  test("cron and systemd start an existing script", () => {
+    const service = readFileSync(join(FOLDER, name, "nightly-enrich.service"), "utf8");
+    const [, started] = /^ExecStart=\/opt\/inkling\/(\S+)/m.exec(service)!;
+    const [, scheduled] = /^15 3 \* \* \* cd \/opt\/inkling && PATH=\S+ (\S+)/m.exec(readmeOf(name))!;
+    expect([started, scheduled].map((path) => existsSync(join(ROOT, path!)))).toEqual([true, true]);
+  });
+}

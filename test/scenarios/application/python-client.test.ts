@@ -1,0 +1,68 @@
+// The Python client: its own tests pass, its README's example prints what it shows.
+// test/scenarios/application/client.test.ts runs it against the cases of the TypeScript client.
+
+import { expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { withPrograms } from "../../harness/programs.ts";
+import { run } from "../../harness/published-packages.ts";
+import { temporaryFolder } from "../../harness/release.ts";
+import { startSmallServer } from "../../harness/small-server.ts";
+
+const PYTHON = resolve(import.meta.dir, "../../../packages/python");
+const README = readFileSync(join(PYTHON, "README.md"), "utf8");
+
+test("the licence is the project's, and the version that of the npm packages", () => {
+  const text = (path: string) => readFileSync(join(PYTHON, path), "utf8");
+  expect(text("LICENSE")).toBe(text("../../LICENSE"));
+  expect(text("pyproject.toml")).toContain(`version = "${JSON.parse(text("../../package.json")).version}"`);
+});
+
+withPrograms("its own tests pass", ["python3"], true, async () => {
+  await run(["python3", "-B", "-W", "error::ResourceWarning", "test/test_client.py"], PYTHON);
+});
+
+withPrograms("the README's examples run", ["python3"], true, async () => {
+  const { server, origin, keys } = await startSmallServer();
+  try {
+    const [signup, lookups, decisions] = [...README.matchAll(/^```python\n([\s\S]*?)^```$/gm)].map(
+      ([, code]) => code!,
+    );
+    const folder = temporaryFolder();
+    const environment = [`SERVER=${origin}`, `KEY=${keys.test}`, `PYTHONPATH=${PYTHON}`];
+    const python = (...args: string[]) => run(["env", ...environment, "python3", "-B", ...args], folder);
+
+    writeFileSync(join(folder, "signup.py"), signup!);
+    const shown = [...README.matchAll(/^\$ python3 (signup\.py .*)\n(.*)$/gm)];
+    expect(shown).toHaveLength(3);
+    for (const [, command, output] of shown) expect(await python(...command!.split(" "))).toBe(`${output}\n`);
+
+    const sandboxed = lookups!
+      .replace("http://127.0.0.1:8080", origin)
+      .replace("ink_live_…", keys.test)
+      .replaceAll("81.2.69.142", "192.0.2.6")
+      .replace("someone@mailinator.com", "jane@mx-disposable.example");
+    const checks = [
+      'assert location.country.iso_code == "GB"',
+      "assert reputation.is_tor_exit and reputation.evidence[0].feed and reputation.json",
+      'assert (email.disposable, email.checks.mx) == (True, "found")',
+    ];
+    writeFileSync(join(folder, "lookups.py"), [sandboxed, ...checks].join("\n"));
+    writeFileSync(join(folder, "visitors.txt"), "192.0.2.4\nnonsense\n10.0.0.1\n192.0.2.7\n");
+    const printed = (await python("lookups.py")).trim().split("\n");
+    expect(printed).toEqual(expect.arrayContaining(["IP_ADDRESS_INVALID", "IP_ADDRESS_RESERVED"]));
+    const calls = ["192.0.2.1", "192.0.2.6", "203.0.113.16"].map(
+      (ip) =>
+        `print(sign_up({"REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_FOR": "${ip}"}, {"email": "a@example.com"}))`,
+    );
+    const decided = decisions!
+      .replace("http://127.0.0.1:8080", origin)
+      .replace("ink_live_…", keys.test)
+      .replace(', on_unavailable="allow"', ', on_unavailable="allow", retries=0');
+    writeFileSync(join(folder, "decisions.py"), [decided, ...calls].join("\n"));
+    expect(await python("decisions.py")).toBe("welcome\nconfirm\nconfirm\n");
+    expect(printed.some((line) => line.startsWith("192.0.2."))).toBe(true);
+  } finally {
+    await server.stop();
+  }
+});

@@ -1,0 +1,33 @@
+// apart-hosts.test.ts: servers of a group far from their database: 100 ms there and back, 5 % of packets lost, then cut off.
+
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { share } from "../../harness/share.ts";
+import { LIMIT, type Seen } from "./apart-hosts.ts";
+
+const UNSHARE = ["unshare", "--mount", "--net"];
+const PROBE =
+  "mount -t tmpfs tmpfs /run && ip netns add probe && ip link add here0 type veth peer name there0 netns probe";
+const canSeparate =
+  process.platform === "linux" &&
+  Bun.which("unshare") !== null &&
+  Bun.spawnSync([...UNSHARE, "sh", "-c", PROBE]).success;
+const SECONDS = share(30, 10);
+
+const name = "a slow network that loses packets: the limit holds, overrides and revocations arrive";
+if (!canSeparate) test.skip(`${name}: needs root, unshare and ip (iproute2)`, () => {});
+else
+  test(name, async () => {
+    const script = join(import.meta.dir, "apart-hosts.ts");
+    const child = Bun.spawn([...UNSHARE, process.execPath, script, String(SECONDS)], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const [out, errors] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+    if (out === "") throw new Error(errors);
+    const seen: Seen = JSON.parse(out);
+    expect(seen.most).toBeLessThanOrEqual(LIMIT.burst);
+    // Hosts that are cut off for a while have less: some of it must be usable in any case.
+    expect(seen.allowed).toBeGreaterThan(LIMIT.burst / 2);
+    expect(seen.refused).toBeGreaterThan(0); // otherwise nothing was shown
+    expect(seen).toMatchObject({ failed: 0, overridden: 3, revoked: 3 });
+  });

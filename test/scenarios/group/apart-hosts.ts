@@ -1,0 +1,142 @@
+// apart-hosts.ts: a group of servers, each in a network namespace of its own, with a link that delays and loses between
+// them and PostgreSQL, and is cut in the end; started by apart-hosts.test.ts in a mount and a network namespace.
+//
+// in   one argument: seconds of the load
+// out  one line of JSON: Seen
+// note netem makes the link slow where the kernel has it, otherwise a proxy at the database's end of it
+
+import { join } from "node:path";
+import { parseNewKey } from "../../../packages/server/src/keys/key-input.ts";
+import { openStore } from "../../../packages/server/src/store/store.ts";
+import { FLAG_ADDRESS } from "../../harness/group-host.ts";
+import { Postgres } from "../../harness/postgres.ts";
+import { randomWords } from "../../harness/random.ts";
+import { SMALL_NETWORK, smallRelease, temporaryFolder } from "../../harness/release.ts";
+import type { Ports } from "../../harness/server-process.ts";
+import { TcpProxy } from "../../harness/tcp-proxy.ts";
+import { until } from "../../harness/until.ts";
+import { load, mostAboveRate } from "./demand.ts";
+
+export interface Seen {
+  readonly link: "netem" | "proxy";
+  /** Most lookups above the rate in any window. */
+  readonly most: number;
+  readonly allowed: number;
+  readonly refused: number;
+  readonly failed: number;
+  /** Hosts that the override reached, and the revocation. */
+  readonly overridden: number;
+  readonly revoked: number;
+}
+
+export const LIMIT = { rate: 100, burst: 200 };
+const HOSTS = 3;
+const CUT_AFTER_SECONDS = 2;
+const DELAY_MS = 100;
+const LOSS_PERCENT = 5;
+const ADDRESS = SMALL_NETWORK.replace("0/24", "142");
+
+function run(...command: string[]): void {
+  const { success, stderr } = Bun.spawnSync(command);
+  if (!success) throw new Error(`${command.join(" ")}: ${stderr}`);
+}
+
+/** A namespace and the link to it. @returns the command before those that run in it, and both addresses */
+function makeNamespace(i: number) {
+  const [name, here, there] = [`host${i}`, `10.77.${i}.1`, `10.77.${i}.2`];
+  const inside = ["ip", "netns", "exec", name];
+  run("ip", "netns", "add", name);
+  run("ip", "link", "add", `here${i}`, "type", "veth", "peer", "name", `there${i}`, "netns", name);
+  run("ip", "address", "add", `${here}/24`, "dev", `here${i}`);
+  run("ip", "link", "set", `here${i}`, "up");
+  run(...inside, "ip", "address", "add", `${there}/24`, "dev", `there${i}`);
+  for (const device of ["lo", `there${i}`]) run(...inside, "ip", "link", "set", device, "up");
+  const half = ["netem", "delay", `${DELAY_MS / 2}ms`, "loss", `${LOSS_PERCENT}%`];
+  const slow = [
+    ["tc", "qdisc", "add", "dev", `here${i}`, "root", ...half],
+    [...inside, "tc", "qdisc", "add", "dev", `there${i}`, "root", ...half],
+  ];
+  const hasNetem = slow.every((command) => Bun.spawnSync(command).success);
+  return { inside, here, there, hasNetem };
+}
+
+async function startHost(i: number, postgres: Postgres, url: string) {
+  const { inside, here, there, hasNetem } = makeNamespace(i);
+  const proxy = await TcpProxy.to(postgres.port, here);
+  const words = randomWords(i);
+  const random = () => words() / 2 ** 32;
+  if (!hasNetem) proxy.slowness = { delayMs: DELAY_MS / 2, loss: LOSS_PERCENT / 100, random };
+  const dataDir = temporaryFolder();
+  smallRelease(dataDir, 1);
+  const databaseUrl = url.replace(`127.0.0.1:${postgres.port}`, `${here}:${proxy.port}`);
+  const options = { dataDir, databaseUrl, host: there };
+  const script = join(import.meta.dir, "../../harness/server-process.ts");
+  const child = Bun.spawn([...inside, process.execPath, script, JSON.stringify(options)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const { value } = await child.stdout.getReader().read();
+  const { port } = JSON.parse(new TextDecoder().decode(value)) as Ports;
+  const get = (path: string, token: string) =>
+    fetch(`http://${there}:${port}/v1/ip-intel/${path}/${ADDRESS}`, {
+      headers: { Authorization: `Bearer ${token}` },
+    });
+  const isAbuser = async (token: string) =>
+    ((await (await get("reputation", token)).json()) as { is_abuser?: boolean }).is_abuser === true;
+  return {
+    child,
+    proxy,
+    hasNetem,
+    isAbuser,
+    status: async (token: string) => (await get("geolocate", token)).status,
+  };
+}
+
+async function main(seconds: number): Promise<Seen> {
+  run("mount", "-t", "tmpfs", "tmpfs", "/run");
+  run("ip", "link", "set", "lo", "up");
+  const postgres = await Postgres.create();
+  try {
+    const url = await postgres.freshDatabase();
+    const store = await openStore(url);
+    const limited = await store.createKey(parseNewKey({ name: "limited", ...LIMIT }, 0));
+    const free = await store.createKey(parseNewKey({ name: "free" }, 0));
+    const hosts = await Promise.all(Array.from({ length: HOSTS }, (_, i) => startHost(i, postgres, url)));
+    try {
+      for (const { status } of hosts) await until(async () => (await status(free.token)) === 200);
+      const { allowed, refused, failed } = await load({
+        seconds,
+        // Uneven, four times the limit in all, and another host has the most after each 3 seconds.
+        rates: (second) => hosts.map((_, i) => [280, 80, 40][(i + Math.floor(second / 3)) % HOSTS]!),
+        lookUp: (host) => hosts[host]!.status(limited.token),
+        onSecond: (second) => {
+          if (second === CUT_AFTER_SECONDS) for (const { proxy } of hosts) proxy.cut();
+        },
+      });
+      for (const { proxy } of hosts) proxy.mend();
+      await store.overrides.put([FLAG_ADDRESS], { actor: "test", way: "cli" });
+      for (const { isAbuser } of hosts) await until(() => isAbuser(free.token));
+      await store.revokeKey(free.key.id);
+      for (const { status } of hosts) await until(async () => (await status(free.token)) === 401);
+      return {
+        link: hosts.every(({ hasNetem }) => hasNetem) ? "netem" : "proxy",
+        most: mostAboveRate(allowed, LIMIT.rate),
+        allowed: allowed.length,
+        refused,
+        failed,
+        overridden: hosts.length,
+        revoked: hosts.length,
+      };
+    } finally {
+      for (const { child } of hosts) child.kill("SIGKILL");
+      await store.close();
+    }
+  } finally {
+    await postgres.close();
+  }
+}
+
+if (import.meta.main) {
+  const seen = await main(Number(process.argv[2]));
+  process.stdout.write(`${JSON.stringify(seen)}\n`);
+  process.exit(0);
+}

@@ -1,0 +1,308 @@
+// database-lost.test.ts: a database that is lost, that goes back to an earlier state, or that cannot be written, under running
+// servers: what stays in force, what is said, and the commands that end it.
+
+import { afterAll, describe, expect, test } from "bun:test";
+import { copyFileSync, existsSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { SQL } from "bun";
+import { BUN_FLAGS } from "../../../packages/cli/bin/launch.mjs";
+import { parseNewKey } from "../../../packages/server/src/keys/key-input.ts";
+import { openStore } from "../../../packages/server/src/store/store.ts";
+import { MAIN } from "../../harness/bundled-program.ts";
+import { fetch } from "../../harness/checked-fetch.ts";
+import { MainProcess } from "../../harness/main-process.ts";
+import { Postgres } from "../../harness/postgres.ts";
+import { GEOLOCATE, SMALL_NETWORK, smallFlag, smallRelease, temporaryFolder } from "../../harness/release.ts";
+import { until } from "../../harness/until.ts";
+
+const cleanUps: (() => unknown)[] = [];
+afterAll(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+const ADDRESS = SMALL_NETWORK.replace("0/24", "142");
+const ADA = { actor: "ada", way: "cli" } as const;
+const OVERRIDE = {
+  kind: "address",
+  value: ADDRESS,
+  flag: smallFlag(1),
+  verdict: false,
+  note: "office",
+  author: "ada",
+  expiresAt: undefined,
+} as const;
+
+async function startServer(dataDir: string, env: Record<string, string> = {}): Promise<MainProcess> {
+  const main = new MainProcess({ dataDir, env });
+  cleanUps.push(() => main.end());
+  await main.ready();
+  return main;
+}
+
+async function inkling(dataDir: string, args: readonly string[], env: Record<string, string> = {}) {
+  const child = Bun.spawn([process.execPath, ...BUN_FLAGS, MAIN, ...args], {
+    cwd: dataDir,
+    env: { PATH: process.env.PATH ?? "", INKLING_DATA_DIR: dataDir, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const [out, err] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  return { exitCode: await child.exited, out, err };
+}
+
+const warningsOf = async ({ port }: MainProcess) => {
+  const response = await fetch(`http://127.0.0.1:${port}/readyz`);
+  const { warnings = [] } = (await response.json()) as { warnings?: string[] };
+  return { status: response.status, warnings };
+};
+
+function folder(): string {
+  const dataDir = temporaryFolder();
+  smallRelease(dataDir, 1);
+  return dataDir;
+}
+
+/** Two keys and one rotated, then a copy of the database; then both revoked keys are revoked. */
+async function revokedAfterCopy(address: string, copy: () => Promise<void>) {
+  const store = await openStore(address);
+  cleanUps.push(() => store.close());
+  const make = async (name: string) => store.createKey(parseNewKey({ name }, 0));
+  const [kept, revoked, rotated] = [await make("kept"), await make("revoked"), await make("rotated")];
+  return {
+    store,
+    kept,
+    revoked,
+    rotated,
+    copyThenEnd: async () => {
+      await copy();
+      await store.revokeKey(revoked.key.id, ADA);
+      await store.rotateKey(rotated.key.id, Date.now(), ADA);
+      const late = await make("made after the dump");
+      await store.overrides.put([OVERRIDE], ADA);
+      return late;
+    },
+  };
+}
+
+/** What every server must do after the database went back, and after the confirmation. */
+async function expectKept(
+  main: MainProcess,
+  env: Record<string, string>,
+  { kept, revoked, rotated }: Awaited<ReturnType<typeof revokedAfterCopy>>,
+) {
+  await until(() => main.events("database-went-back").length === 1);
+  expect(main.events("database-went-back")).toMatchObject([
+    { level: "error", revocations_kept: 1, hint: expect.stringContaining("inkling database confirm") },
+  ]);
+  const statuses = async () => [
+    await main.status(GEOLOCATE, kept.token),
+    await main.status(GEOLOCATE, revoked.token),
+    await main.status(GEOLOCATE, rotated.token),
+  ];
+  await until(async () => (await warningsOf(main)).warnings.length > 0);
+  expect(await statuses()).toEqual([200, 401, 401]);
+  const { status, warnings } = await warningsOf(main);
+  expect([status, warnings.join()]).toEqual([
+    200,
+    expect.stringContaining("went back to an earlier state: 1"),
+  ]);
+  expect(await main.metric("inkling_database_went_back")).toBe(1);
+  const state = await inkling(main.dataDir, ["database", "status"], env);
+  expect(state.out).toContain(`stay revoked: ${revoked.key.id}.`);
+  const doctor = JSON.parse((await inkling(main.dataDir, ["doctor", "--json"], env)).out) as {
+    checks: { check: string; state: string }[];
+  };
+  expect(doctor.checks.find(({ check }) => check === "database history")).toMatchObject({ state: "problem" });
+
+  expect(await inkling(main.dataDir, ["database", "confirm"], env)).toMatchObject({ exitCode: 0 });
+  await until(async () => (await statuses()).join() === "200,200,200");
+  await until(async () => (await warningsOf(main)).warnings.length === 0);
+  expect(main.events("database-confirmed")).toHaveLength(1);
+  expect(await main.metric("inkling_database_went_back")).toBe(0);
+  const after = await inkling(main.dataDir, ["database", "status"], env);
+  expect(after.out).toContain("is as the servers of this data folder know it");
+  const trail = JSON.parse((await inkling(main.dataDir, ["override", "audit", "--json"], env)).out) as {
+    action: string;
+  }[];
+  expect(trail[0]).toMatchObject({ action: "database-confirmed" });
+}
+
+describe("a database that went back to an earlier state", () => {
+  test("an older SQLite file in the place of the newer: revocations of the day stay until they are confirmed", async () => {
+    const dataDir = folder();
+    const file = join(dataDir, "inkling.db");
+    const copy = join(dataDir, "older.db");
+    const setUp = await revokedAfterCopy(`sqlite://${file}`, async () => {
+      const sql = new SQL({ adapter: "sqlite", filename: file });
+      await sql`PRAGMA wal_checkpoint(TRUNCATE)`;
+      await sql.close();
+      copyFileSync(file, copy);
+    });
+    const main = await startServer(dataDir);
+    const late = await setUp.copyThenEnd();
+    await until(async () => (await main.status(GEOLOCATE, setUp.revoked.token)) === 401);
+    await until(async () => (await main.status(GEOLOCATE, late.token)) === 200);
+    await setUp.store.close();
+    for (const suffix of ["-wal", "-shm"]) rmSync(file + suffix, { force: true });
+    renameSync(copy, file);
+    await expectKept(main, {}, setUp);
+    expect(await main.status(GEOLOCATE, late.token)).toBe(401);
+  });
+
+  test("an older PostgreSQL dump: the same on a server that runs, and on one that starts after it", async () => {
+    const postgres = await Postgres.create();
+    cleanUps.push(() => postgres.close());
+    const address = await postgres.freshDatabase();
+    const env = { INKLING_DATABASE_URL: address };
+    const sql = new SQL(address);
+    cleanUps.push(() => sql.close());
+    const tables = ["keys", "tokens", "key_stamp", "override_stamp", "overrides", "audit"].map(
+      (name) => `inkling_${name}`,
+    );
+    const setUp = await revokedAfterCopy(address, async () => {
+      for (const table of tables) await sql.unsafe(`CREATE TABLE dump_${table} AS SELECT * FROM ${table}`);
+    });
+    const [running, stopped] = [await startServer(folder(), env), await startServer(folder(), env)];
+    const late = await setUp.copyThenEnd();
+    for (const main of [running, stopped]) {
+      await until(async () => (await main.status(GEOLOCATE, setUp.revoked.token)) === 401);
+      await until(async () => (await main.status(GEOLOCATE, late.token)) === 200);
+    }
+    // What a server knows is in its file before its snapshot is in force.
+    stopped.child.kill("SIGTERM");
+    await stopped.child.exited;
+    await sql.begin(async (tx) => {
+      await tx.unsafe(`TRUNCATE ${tables.join(", ")}`);
+      for (const table of tables) await tx.unsafe(`INSERT INTO ${table} SELECT * FROM dump_${table}`);
+    });
+    const again = await startServer(stopped.dataDir, { ...env, INKLING_API_KEY: "" });
+    await until(() => again.events("database-went-back").length === 1);
+    expect(await again.status(GEOLOCATE, setUp.revoked.token)).toBe(401);
+    await expectKept(running, env, setUp);
+    await until(async () => (await again.status(GEOLOCATE, setUp.revoked.token)) === 200);
+  });
+});
+
+test("a lost database: what applies from the copies is listed, adopted with its ids, and can be changed again", async () => {
+  const dataDir = folder();
+  const file = join(dataDir, "inkling.db");
+  const store = await openStore(`sqlite://${file}`);
+  const { key, token } = await store.createKey(parseNewKey({ name: "shop", quota: 1_000 }, 0));
+  const [write] = await store.overrides.put([OVERRIDE], ADA);
+  await store.close();
+  const first = await startServer(dataDir);
+  const copies = () =>
+    ["keys", "overrides"].map((name) => readFileSync(join(dataDir, `${name}.json`), "utf8"));
+  await until(() => existsSync(join(dataDir, "overrides.json")) && copies()[0]!.split('"hash"').length === 3);
+  first.child.kill("SIGTERM");
+  await first.child.exited;
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(file + suffix, { force: true });
+
+  const main = await startServer(dataDir);
+  await until(async () => (await warningsOf(main)).warnings.join().includes("2 keys and 1 overrides"));
+  expect((await warningsOf(main)).warnings.join()).toContain("inkling database adopt");
+  expect(main.events("chosen-key-not-made")).toHaveLength(1);
+  expect(await main.status(GEOLOCATE, token)).toBe(200);
+  const listed = async (what: string) =>
+    JSON.parse((await inkling(dataDir, [what, "list", "--json"])).out) as { id: string; origin: string }[];
+  const origins = async (what: string) => new Map((await listed(what)).map(({ id, origin }) => [id, origin]));
+  expect((await origins("keys")).get(key.id)).toBe("copy");
+  expect([...(await origins("override"))]).toEqual([[write!.override.id, "copy"]]);
+
+  const adopted = await inkling(dataDir, ["database", "adopt"]);
+  expect(adopted).toMatchObject({
+    exitCode: 0,
+    out: expect.stringContaining("Wrote 2 keys and 1 override "),
+  });
+  await until(async () => (await warningsOf(main)).warnings.length === 0);
+  expect((await origins("keys")).get(key.id)).toBe("database");
+  expect([...(await origins("override"))]).toEqual([[write!.override.id, "database"]]);
+  expect([await main.status(GEOLOCATE, token), await main.status(GEOLOCATE)]).toEqual([200, 200]);
+  expect(main.events("database-went-back")).toEqual([]);
+  const again = await inkling(dataDir, ["database", "adopt"]);
+  expect(again).toMatchObject({ exitCode: 1, err: expect.stringContaining("there is nothing to adopt") });
+
+  const after = await openStore(`sqlite://${file}`);
+  cleanUps.push(() => after.close());
+  expect(await after.findKey(key.id)).toEqual(key);
+  const { items } = await after.overrides.audit({ limit: 10 });
+  expect(items.map(({ action }) => action)).toContain("key-adopted");
+  expect(items.map(({ action }) => action)).toContain("override-adopted");
+  expect(await inkling(dataDir, ["override", "remove", write!.override.id])).toMatchObject({ exitCode: 0 });
+  expect(await inkling(dataDir, ["keys", "revoke", key.id])).toMatchObject({
+    exitCode: 0,
+    out: expect.stringContaining("; stored."),
+  });
+  await until(async () => (await main.status(GEOLOCATE, token)) === 401);
+});
+
+describe("a database that cannot be written", () => {
+  test.concurrent("a key is revoked all the same, in every process; it stays so over a restart, and is stored later", async () => {
+    const dataDir = folder();
+    const file = join(dataDir, "inkling.db");
+    const store = await openStore(`sqlite://${file}`);
+    cleanUps.push(() => store.close());
+    const make = async (name: string) => store.createKey(parseNewKey({ name }, 0));
+    const [revoked, kept] = [await make("revoked"), await make("kept")];
+    const env = { INKLING_WORKERS: "2" };
+    const main = await startServer(dataDir, env);
+    await until(async () => (await main.status(GEOLOCATE, revoked.token)) === 200);
+    await until(() => existsSync(join(dataDir, "keys.json")));
+    const other = new SQL({ adapter: "sqlite", filename: file });
+    cleanUps.push(() => other.close());
+    await other.unsafe("BEGIN IMMEDIATE");
+
+    const command = await inkling(dataDir, ["keys", "revoke", revoked.key.id]);
+    expect(command.out).toContain("on the running server; not stored yet");
+    expect(command.exitCode).toBe(0);
+    await until(async () => (await main.status(GEOLOCATE, revoked.token)) === 401);
+    expect(await main.status(GEOLOCATE, kept.token)).toBe(200);
+    expect(main.events("key-revoked-here").map(({ key }) => key)).toEqual([revoked.key.id]);
+    expect(await main.metric("inkling_revocations_unstored")).toBe(1);
+    expect((await warningsOf(main)).warnings.join()).toContain("1 revoked keys are not stored yet");
+
+    await main.end();
+    const second = await startServer(dataDir, env);
+    const statuses = async () => [
+      await second.status(GEOLOCATE, revoked.token),
+      await second.status(GEOLOCATE, kept.token),
+    ];
+    expect(await statuses()).toEqual([401, 200]);
+    await other.unsafe("ROLLBACK");
+    await until(() => second.events("key-revocation-stored").length === 1);
+    expect(await statuses()).toEqual([401, 200]);
+    expect(await second.metric("inkling_revocations_unstored")).toBe(0);
+    expect((await store.findKey(revoked.key.id))?.revokedAt).toBeDefined();
+    const { items } = await store.overrides.audit({ limit: 10 });
+    expect(items.filter(({ action }) => action === "key-revoked")).toMatchObject([
+      { subject: revoked.key.id },
+    ]);
+  });
+
+  test.concurrent("without a server the command reports that, and the next start takes the revocation", async () => {
+    const dataDir = folder();
+    const file = join(dataDir, "inkling.db");
+    const store = await openStore(`sqlite://${file}`);
+    const { key, token } = await store.createKey(parseNewKey({ name: "shop" }, 0));
+    await store.close();
+    const env = { INKLING_WORKERS: "1" };
+    const first = await startServer(dataDir, env);
+    await until(() => existsSync(join(dataDir, "keys.json")));
+    first.child.kill("SIGTERM");
+    await first.child.exited;
+    const other = new SQL({ adapter: "sqlite", filename: file });
+    cleanUps.push(() => other.close());
+    await other.unsafe("BEGIN IMMEDIATE");
+    const revoked = await inkling(dataDir, ["keys", "revoke", key.id]);
+    expect(revoked).toMatchObject({
+      exitCode: 1,
+      out: expect.stringContaining("No running server of this data folder"),
+    });
+    const second = await startServer(dataDir, env);
+    expect(await second.status(GEOLOCATE, token)).toBe(401);
+    await other.unsafe("ROLLBACK");
+    await until(() => second.events("key-revocation-stored").length === 1);
+  });
+});

@@ -1,0 +1,58 @@
+// The connection to PostgreSQL with TLS, as docs/configuration.md has it, and what `inkling doctor` says of one without.
+
+import { afterAll, expect, test } from "bun:test";
+import { openStore, type Store } from "@inkling/server";
+import { SQL } from "bun";
+import { CHECKS } from "../../../packages/cli/src/commands/doctor.ts";
+import { loadSettings } from "../../../packages/cli/src/config/settings.ts";
+import { Postgres } from "../../harness/postgres.ts";
+import { withPrograms } from "../../harness/programs.ts";
+import { temporaryFolder } from "../../harness/release.ts";
+
+const closes: (() => Promise<unknown>)[] = [];
+afterAll(async () => {
+  for (const close of closes.reverse()) await close();
+});
+
+withPrograms(
+  "a server with the right certificate is talked to, others are not",
+  ["openssl"],
+  true,
+  async () => {
+    const postgres = await Postgres.create();
+    closes.push(() => postgres.close());
+    const certificate = await postgres.encrypt();
+    const url = (await postgres.freshDatabase()).replace("127.0.0.1", "localhost");
+    const stores: Store[] = [];
+    closes.push(() => Promise.all(stores.map((store) => store.close())));
+
+    const verified = `${url}?sslmode=verify-full&sslrootcert=${certificate}`;
+    stores.push(await openStore(verified));
+    expect(await stores[0]!.listKeys()).toEqual([]);
+    await using sql = new SQL(url.replace(/\/\w+$/, "/postgres"), { max: 1 });
+    const [{ ssl }] = await sql`SELECT bool_and(ssl) AS ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+    WHERE application_name = 'inkling'`;
+    expect(ssl).toBe(true);
+
+    // Another name than the certificate's; an issuer that nobody named.
+    expect(openStore(verified.replace("localhost", "127.0.0.1"))).rejects.toThrow(/altnames/);
+    expect(openStore(`${url}?sslmode=verify-full`)).rejects.toThrow(/self.signed/);
+  },
+);
+
+test.each([
+  ["postgres://u@db.internal/inkling", "note", "sslmode=disable to db.internal"],
+  ["postgres://u@db.internal/inkling?sslmode=require", "note", "any server is trusted"],
+  ["postgres://u@db.internal/inkling?sslmode=verify-full", "ok", "sslmode=verify-full"],
+  ["postgres://u@localhost/inkling", "ok", "on this machine"],
+  ["sqlite://inkling.db", "ok", "SQLite"],
+])("doctor on %s: %s", async (url, state, found) => {
+  const { settings } = loadSettings({
+    env: { INKLING_DATABASE_URL: url },
+    flags: {},
+    cwd: temporaryFolder(),
+  });
+  const check = CHECKS.find(([name]) => name === "encryption")![1];
+  const finding = await check({ settings, now: new Date(), version: "0" });
+  expect([finding.state, finding.found]).toEqual([state, expect.stringContaining(found)]);
+});

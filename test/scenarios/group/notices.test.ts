@@ -1,0 +1,262 @@
+// notices.test.ts: several servers on one PostgreSQL learn of each other's changes at once, without waiting for a check; and
+// find them by checks where notices do not arrive. A server that has lost the database for too long refuses keys.
+
+import { afterAll, beforeAll, expect, jest, test } from "bun:test";
+import { SQL } from "bun";
+import { CHECKS } from "../../../packages/cli/src/commands/doctor.ts";
+import { loadSettings } from "../../../packages/cli/src/config/settings.ts";
+import { parseNewKey } from "../../../packages/server/src/keys/key-input.ts";
+import type { ServerOptions } from "../../../packages/server/src/server.ts";
+import type { Database } from "../../../packages/server/src/store/database.ts";
+import { NOTICED, NoticeListener } from "../../../packages/server/src/store/notices.ts";
+import { openStore, type Store } from "../../../packages/server/src/store/store.ts";
+import { FLAG_ADDRESS, startGroupHost } from "../../harness/group-host.ts";
+import { Postgres } from "../../harness/postgres.ts";
+import { temporaryFolder } from "../../harness/release.ts";
+import { TcpProxy } from "../../harness/tcp-proxy.ts";
+import { until } from "../../harness/until.ts";
+
+/** No test waits for a check that comes so late. */
+const NEVER_MS = 3_600_000;
+
+let postgres: Postgres;
+const cleanUps: (() => unknown)[] = [];
+beforeAll(async () => {
+  postgres = await Postgres.create();
+});
+afterAll(async () => {
+  for (const cleanUp of cleanUps.reverse()) await cleanUp();
+  await postgres?.close();
+});
+
+async function storeOf(databaseUrl: string): Promise<Store> {
+  const store = await openStore(databaseUrl);
+  cleanUps.push(() => store.close());
+  return store;
+}
+
+async function host(databaseUrl: string, over: Partial<ServerOptions> = {}) {
+  const started = await startGroupHost(databaseUrl, { checkMs: NEVER_MS, ...over });
+  cleanUps.push(() => started.server.stop());
+  return started;
+}
+
+const listens = (server: Awaited<ReturnType<typeof host>>, times = 1) =>
+  until(() => server.events("notices-listening").length >= times);
+
+async function issue(store: Store) {
+  return store.createKey(parseNewKey({ name: "shop" }, 0));
+}
+
+test.concurrent.each([1, 2])(
+  "a key that is made or revoked, and an override, without a check; workers: %i",
+  async (workers) => {
+    const url = await postgres.freshDatabase();
+    const store = await storeOf(url);
+    const hosts = [await host(url, { workers }), await host(url)];
+    for (const server of hosts) await listens(server);
+    const { key, token } = await issue(store);
+    for (const server of hosts) await until(async () => (await server.status(token)) === 200);
+    for (const server of hosts) expect(await server.isAbuser(token)).toBe(false);
+    await store.overrides.put([FLAG_ADDRESS], { actor: "test", way: "cli" });
+    for (const server of hosts) await until(async () => await server.isAbuser(token));
+    await store.revokeKey(key.id);
+    for (const server of hosts) await until(async () => (await server.status(token)) === 401);
+    expect(await Promise.all(hosts.map((server) => server.metric("inkling_notices_listening")))).toEqual([
+      1, 1,
+    ]);
+  },
+);
+
+test.concurrent("a connection that ends is made anew, and what changed in between is found", async () => {
+  const url = await postgres.freshDatabase();
+  const store = await storeOf(url);
+  const proxy = await TcpProxy.to(postgres.port);
+  cleanUps.push(() => proxy.stop());
+  const server = await host(url.replace(`:${postgres.port}/`, `:${proxy.port}/`));
+  await listens(server);
+  const { key, token } = await issue(store);
+  await until(async () => (await server.status(token)) === 200);
+  proxy.cut();
+  await until(() => server.events("notices-missing").length === 1);
+  await store.revokeKey(key.id);
+  expect(await server.metric("inkling_notices_listening")).toBe(0);
+  expect(await server.status(token)).toBe(200);
+  proxy.mend();
+  await listens(server, 2);
+  await until(async () => (await server.status(token)) === 401);
+});
+
+// Alone: of a process that is busy for a second the connection would be silent once more.
+test("a connection that falls silent is found by a notice to itself, and made anew", async () => {
+  const url = await postgres.freshDatabase();
+  const direct = await storeOf(url);
+  const proxy = await TcpProxy.to(postgres.port);
+  cleanUps.push(() => proxy.stop());
+  const store = await openStore(url.replace(`:${postgres.port}/`, `:${proxy.port}/`), { timeoutMs: 1_000 });
+  cleanUps.push(() => store.close());
+  const received: string[] = [];
+  const states: string[] = [];
+  const listener = store.listen({
+    onNotice: (noticed) => received.push(noticed),
+    onState: (state) => states.push(state),
+    probeMs: 20,
+    probeTimeoutMs: 1_000,
+    firstRetryMs: 20,
+  });
+  cleanUps.push(() => listener.stop());
+  await listener.start();
+  expect([states, received]).toEqual([["listening"], [...NOTICED]]);
+  proxy.isSilent = true;
+  await until(() => listener.state === "polling");
+  proxy.mend();
+  await until(() => listener.state === "listening");
+  expect(states).toEqual(["listening", "polling", "listening"]);
+  received.length = 0;
+  await issue(direct);
+  await until(() => received.includes("keys"));
+});
+
+test("notices that come and go, or stay away, are reported once an hour; the state is always the true one", async () => {
+  let now = 0;
+  let take = (_: string) => {};
+  let end = () => {};
+  let isDropping = false;
+  const database = {
+    dialect: "postgres",
+    connectForNotices: (onEnd: () => void) => {
+      end = onEnd;
+      return {
+        listen: async (_: string, onText: (text: string) => void) => {
+          take = onText;
+        },
+        close: async () => {},
+      };
+    },
+    run: async (act: (sql: (...parts: unknown[]) => void) => void) =>
+      act((_, __, id) => {
+        if (!isDropping) take(String(id));
+      }),
+    errorFrom: (error: Error) => error,
+  } as unknown as Database;
+  const states: string[] = [];
+  const listener = new NoticeListener(database, {
+    onNotice: () => {},
+    onState: (state) => states.push(state),
+    elapsed: () => now,
+    firstRetryMs: 1,
+    probeTimeoutMs: 1,
+    probeMs: 3_600_000,
+  });
+  cleanUps.push(() => listener.stop());
+  await listener.start();
+  const comeAndGo = async (times: number, ms: number) => {
+    for (let n = 0; n < times; n++) {
+      await until(() => listener.state === "listening");
+      now += ms;
+      end();
+      expect(listener.state).toBe("polling");
+    }
+  };
+  await comeAndGo(20, 5_000);
+  expect(states).toEqual(["listening", "polling", "listening"]);
+  await comeAndGo(2, 61_000); // each time it was well for a minute
+  await until(() => listener.state === "listening");
+  expect(states.slice(3)).toEqual(["polling", "listening", "polling", "listening"]);
+  now += 61_000;
+  isDropping = true;
+  end();
+  const tries = jest.spyOn(database, "connectForNotices");
+  await until(() => tries.mock.calls.length >= 3);
+  expect(states.slice(7)).toEqual(["polling"]);
+  now += 3_600_000;
+  await until(() => states.length === 9);
+  expect(states.at(-1)).toBe("polling");
+});
+
+test.concurrent("where a pooler drops notices, checks find changes, and the log, a metric and doctor name it", async () => {
+  const url = await postgres.freshDatabase();
+  const store = await storeOf(url);
+  const proxy = await TcpProxy.to(postgres.port);
+  cleanUps.push(() => proxy.stop());
+  proxy.dropsNotices = true;
+  const through = url.replace(`:${postgres.port}/`, `:${proxy.port}/`);
+  const server = await host(through, { checkMs: 20 });
+  const { key, token } = await issue(store);
+  await until(async () => (await server.status(token)) === 200);
+  await store.revokeKey(key.id);
+  await until(async () => (await server.status(token)) === 401);
+  await until(() => server.events("notices-missing").length === 1);
+  expect(server.events("notices-missing")[0].reason).toContain("PgBouncer in transaction mode");
+  expect(server.events("notices-listening")).toEqual([]);
+  expect(await server.metric("inkling_notices_listening")).toBe(0);
+  const find = async (address: string) => {
+    const { settings } = loadSettings({
+      env: { INKLING_DATABASE_URL: address },
+      flags: {},
+      cwd: temporaryFolder(),
+    });
+    const check = CHECKS.find(([name]) => name === "notices")![1];
+    return check({ settings, now: new Date(), version: "0" });
+  };
+  expect(await find(through)).toMatchObject({ state: "note", found: expect.stringContaining("PgBouncer") });
+  expect(await find(url)).toMatchObject({ state: "ok" });
+  const clock = CHECKS.find(([name]) => name === "database clock")![1];
+  const { settings } = loadSettings({
+    env: { INKLING_DATABASE_URL: url },
+    flags: {},
+    cwd: temporaryFolder(),
+  });
+  const findAt = (ms: number) => clock({ settings, now: new Date(ms), version: "0" });
+  expect(await findAt(Date.now())).toMatchObject({ state: "ok" });
+  const hourAhead = await findAt(Date.now() + 3_600_000);
+  expect(hourAhead).toMatchObject({ state: "problem", found: expect.stringContaining("ahead") });
+});
+
+test.concurrent("usage is counted without a notice", async () => {
+  const url = await postgres.freshDatabase();
+  const store = await storeOf(url);
+  const server = await host(url);
+  const { key, token } = await issue(store);
+  const received: string[] = [];
+  const sql = new SQL(url, { max: 1 });
+  cleanUps.push(() => sql.close());
+  await until(async () => (await server.status(token)) === 200);
+  await sql.listen("inkling_notices", (text) => received.push(text));
+  for (let i = 0; i < 20; i++) expect(await server.status(token)).toBe(200);
+  await until(async () => {
+    const used = await store.usage.readByDay(key.id, "2000-01-01", "2999-12-31");
+    return used.reduce((sum, { count }) => sum + count, 0) >= 21;
+  });
+  await store.revokeKey(key.id); // the connection hears
+  await until(() => received.includes("keys"));
+  expect(received.filter((text) => text === "keys" || text === "overrides")).toEqual(["keys"]);
+});
+
+test.concurrent.each([1, 2])(
+  "without the database for INKLING_MAX_STALE every key is refused, until it is back; workers: %i",
+  async (workers) => {
+    const url = await postgres.freshDatabase();
+    const store = await storeOf(url);
+    const { token } = await issue(store);
+    const proxy = await TcpProxy.to(postgres.port);
+    cleanUps.push(() => proxy.stop());
+    const through = url.replace(`:${postgres.port}/`, `:${proxy.port}/`);
+    const server = await host(through, { workers, maxStale: 2, checkMs: 100 });
+    const patient = await host(through, { checkMs: 100 });
+    expect([await server.status(token), await patient.status(token)]).toEqual([200, 200]);
+    proxy.cut();
+    await until(async () => (await server.status(token)) === 503);
+    expect(await (await server.lookUp(token)).json()).toMatchObject({
+      code: "KEYS_NOT_LOADED",
+      detail: expect.stringContaining("INKLING_MAX_STALE"),
+    });
+    expect(await server.ready()).toBe(503);
+    expect(await server.metric("inkling_keys_stale")).toBe(1);
+    expect(server.events("keys-stale")).toMatchObject([{ level: "error", seconds: 2 }]);
+    expect([await patient.status(token), await patient.ready()]).toEqual([200, 200]);
+    proxy.mend();
+    await until(async () => (await server.status(token)) === 200);
+    expect([await server.ready(), await server.metric("inkling_keys_stale")]).toEqual([200, 0]);
+  },
+);

@@ -1,0 +1,52 @@
+// store-process.ts: a process that does with keys and usage what a server does, for tests with several processes.
+//
+// in   address of the database, a token, milliseconds between flushes and checks
+// out  one JSON line for each change: the answer to the token, lookups recorded, lookups confirmed by the store
+// end  SIGTERM: the last flush, then 0
+
+import { Keyring } from "../../../packages/server/src/keys/keyring.ts";
+import { liveKeys } from "../../../packages/server/src/keys/live-keys.ts";
+import { UsageRecorder } from "../../../packages/server/src/limits/usage-recorder.ts";
+import { openStore } from "../../../packages/server/src/store/store.ts";
+
+/** One line of output. */
+export interface Report {
+  readonly answer: string;
+  readonly keyId: string | undefined;
+  readonly recorded: number;
+  readonly confirmed: number;
+}
+
+if (import.meta.main) {
+  const [address = "", token = "", intervalMs = "1000"] = process.argv.slice(2);
+  const store = await openStore(address, { mayBeAway: true });
+  const keyring = new Keyring();
+  const loader = liveKeys({ store, keyring, refreshMs: Number(intervalMs) });
+  const recorder = new UsageRecorder({ store: store.usage, flushMs: Number(intervalMs) });
+  await Promise.all([loader.start(), recorder.start()]);
+
+  let recorded = 0;
+  let last = "";
+  const report = () => {
+    const result = keyring.authenticate(`Bearer ${token}`, Date.now());
+    if (result.ok) recorder.record(result.key.id, "email", Date.now());
+    if (result.ok) recorded++;
+    const line: Report = {
+      answer: result.ok ? "OK" : result.code,
+      keyId: result.ok ? result.key.id : undefined,
+      recorded,
+      confirmed: recorded - recorder.state.pending,
+    };
+    const text = JSON.stringify(line);
+    if (text !== last) process.stdout.write(`${text}\n`);
+    last = text;
+  };
+  const timer = setInterval(report, 1);
+
+  process.on("SIGTERM", async () => {
+    clearInterval(timer);
+    await Promise.all([recorder.stop(), loader.stop()]);
+    await store.close();
+    process.exit(0);
+  });
+}

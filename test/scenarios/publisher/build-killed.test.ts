@@ -1,0 +1,106 @@
+// A build that is killed at any moment leaves a data folder that opens and that the next build continues from.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { type FeedsReport, feedsReport } from "@inkling/engine";
+import { currentName, releaseNames, verifyRelease } from "@inkling/release-store";
+import { type Script, startScript } from "../../../packages/compiler/src/fetch/publisher.testing.ts";
+import { build } from "../../../packages/compiler/src/pipeline/build.ts";
+import { temporaryFolder } from "../../harness/release.ts";
+import { share } from "../../harness/share.ts";
+import { smallFeeds } from "../../harness/small-feeds.ts";
+
+const KILLS = share(200, 16);
+/** As many as there are cores on a small machine. */
+const AT_A_TIME = 2;
+const LOOP = resolve(import.meta.dir, "build-loop.ts");
+
+let script: Script;
+beforeAll(async () => {
+  script = await startScript();
+  // Different at each request, so that each build writes bodies, states, segments, a release.
+  script.answer = (request, response) => {
+    const n = script.count % 250;
+    const body =
+      request.url === "/networks" ? `45.66.100.1\n45.66.101.${n}\n` : `disposable-${n}.com\nmailinator.com\n`;
+    response.writeHead(200).end(body);
+  };
+});
+afterAll(() => script.stop());
+
+interface Seen {
+  kills: number;
+  /** Kills while a build held the folder. */
+  amidBuild: number;
+  /** Kills that left a partial file without a reference. */
+  litter: number;
+  /** Kills after which another release was in use than before. */
+  moved: number;
+}
+
+/** Not only kills between builds. How many kills that takes depends on what else the machine does meanwhile. */
+const isEnough = ({ kills, amidBuild, moved, litter }: Seen) =>
+  amidBuild > kills / 2 && moved > KILLS / 40 && litter > 0;
+
+const start = (dataDir: string) =>
+  Bun.spawn([process.execPath, LOOP, dataDir, script.base], { stdout: "pipe", stderr: "inherit" });
+
+/** From the beginning of a process's first build to its end. */
+async function firstBuildMs(): Promise<number> {
+  const child = start(temporaryFolder());
+  const output = child.stdout.getReader();
+  await output.read();
+  const from = performance.now();
+  await output.read();
+  child.kill("SIGKILL");
+  await child.exited;
+  return performance.now() - from;
+}
+
+async function killOnce(dataDir: string, latestMs: number, seen: Seen): Promise<void> {
+  const before = currentName(dataDir);
+  const child = start(dataDir);
+  await child.stdout.getReader().read();
+  await Bun.sleep(Math.random() * latestMs);
+  child.kill("SIGKILL");
+  await child.exited;
+  expect(child.signalCode).toBe("SIGKILL");
+  seen.kills++;
+  if (existsSync(join(dataDir, "build.lock"))) seen.amidBuild++;
+  const after = currentName(dataDir);
+  if (after !== before) seen.moved++;
+  if (after !== undefined) verifyRelease(dataDir, after); // throws when any byte is wrong
+  if (readdirSync(dataDir, { recursive: true }).some((name) => String(name).includes(".tmp-"))) seen.litter++;
+  const report = join(dataDir, "feeds/report.json");
+  if (existsSync(report)) feedsReport.parse(JSON.parse(readFileSync(report, "utf8")));
+
+  const next = await build(
+    { dataDir, fetch: true, onlyDue: false, accept: [], credentials: {} },
+    { now: () => new Date(), chance: Math.random, emit: () => {}, feeds: smallFeeds(script.base) },
+  );
+  expect(next).toMatchObject({ published: true, refused: [] });
+  expect(currentName(dataDir)).toBe(next.name);
+  const { feeds }: FeedsReport = feedsReport.parse(JSON.parse(readFileSync(report, "utf8")));
+  expect(feeds.map(({ state, error }) => [state, error])).toEqual([
+    ["loaded", undefined],
+    ["loaded", undefined],
+  ]);
+  expect(releaseNames(dataDir).length).toBeLessThanOrEqual(5);
+  expect(readdirSync(dataDir, { recursive: true }).filter((name) => String(name).includes(".tmp-"))).toEqual(
+    [],
+  );
+}
+
+test(`killed at ${KILLS} random moments`, async () => {
+  const seen: Seen = { kills: 0, amidBuild: 0, litter: 0, moved: 0 };
+  const latestMs = 2 * Math.max(...(await Promise.all(Array.from({ length: AT_A_TIME }, firstBuildMs))));
+  const track = async () => {
+    const dataDir = temporaryFolder();
+    while (seen.kills < KILLS || (!isEnough(seen) && seen.kills < 5 * KILLS))
+      await killOnce(dataDir, latestMs, seen);
+  };
+  await Promise.all(Array.from({ length: AT_A_TIME }, track));
+  expect(seen.kills).toBeGreaterThanOrEqual(KILLS);
+  expect([seen, isEnough(seen)]).toEqual([seen, true]);
+});

@@ -1,0 +1,162 @@
+// Copies of the operator's own feeds that cannot be used: refused by name, while the last good one answers.
+
+import { afterAll, describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { OwnFeed } from "@inkling/contract";
+import { lookUp, OwnFeedHost, SECRET } from "../../harness/own-feed-host.ts";
+
+const host = new OwnFeedHost();
+afterAll(() => host.stop());
+
+describe("bad copies", () => {
+  const LIST = Array.from({ length: 300 }, (_, i) => `91.3.${i >> 8}.${i & 255}\n`).join("");
+  const rows: readonly (readonly [name: string, body: string, problem: RegExp, more?: Partial<OwnFeed>])[] = [
+    [
+      "an error page",
+      "not found\nplease log in\n",
+      /publisher: 2 of 2 lines cannot be used; the first is line 1: is not an address or a network/,
+    ],
+    ["empty", "", /publisher: is empty/],
+    [
+      "too wide for its flag",
+      "91.0.0.0/8\n",
+      /has a network of \/8 \(IPv4\): \/11 is the widest it can hold/,
+    ],
+    [
+      "a third of it",
+      LIST.slice(0, LIST.length / 3),
+      /differs too much from the last good copy|is cut short/,
+    ],
+  ];
+  test.each(rows)("%s: refused by name, and the last good copy answers", async (_name, body, problem) => {
+    const dataDir = host.folder();
+    const own: OwnFeed = { id: "bad", form: "networks", claims: "attacker", url: host.url("bad") };
+    host.files.set("bad", LIST);
+    await host.build(dataDir, [own]);
+    host.files.set("bad", body);
+    const made = await host.build(dataDir, [own], 1);
+    expect(made.refused).toEqual(["bad"]);
+    expect(made.reportOf("bad")).toMatchObject({
+      state: "loaded",
+      source: "last-good",
+      entries: 300,
+      error: expect.stringMatching(problem),
+    });
+    expect(lookUp(dataDir, "reputation", "91.3.0.9").is_abuser).toBe(true);
+  });
+
+  test("a short list may change altogether", async () => {
+    const dataDir = host.folder();
+    const own: OwnFeed = { id: "short", form: "networks", claims: "attacker", url: host.url("short") };
+    for (const [day, ip] of ["91.3.7.1", "91.3.7.2"].entries()) {
+      host.files.set("short", `${ip}\n`);
+      expect((await host.build(dataDir, [own], day)).refused).toEqual([]);
+      expect(lookUp(dataDir, "reputation", ip).is_abuser).toBe(true);
+    }
+  });
+
+  test("a few wrong lines are left out, and the first is named", async () => {
+    host.files.set("odd", `${LIST}91.3.9.1-91.3.8.1\n`);
+    const made = await host.build(host.folder(), [
+      { id: "odd", form: "networks", claims: "attacker", url: host.url("odd") },
+    ]);
+    expect(made.reportOf("odd")!.skipped).toEqual({
+      entries: 1,
+      first: "line 301: is not a range of addresses",
+    });
+  });
+
+  test("a path that leads to nothing, and a definition that does not fit the kept copy", async () => {
+    const dataDir = host.folder();
+    const own: OwnFeed = { id: "doc", form: "json", claims: "vpn", path: "$.a[*]", url: host.url("doc") };
+    host.files.set("doc", '{"a":["91.3.0.1"]}');
+    await host.build(dataDir, [own]);
+    host.files.set("doc", '{"b":["91.3.0.1"]}');
+    const nothing = await host.build(dataDir, [own], 1);
+    expect(nothing.reportOf("doc")!.error).toContain("publisher: has nothing at $.a[*]");
+    const { path: _, ...rest } = own;
+    const other = await host.build(dataDir, [{ ...rest, form: "networks" }], 2);
+    expect(other.reportOf("doc")).toMatchObject({
+      state: "refused",
+      error: expect.stringContaining("the kept copy has the format json-networks"),
+    });
+  });
+
+  test("an age limit: what the publisher does not renew is dropped", async () => {
+    const dataDir = host.folder();
+    host.files.set("old", "91.3.0.1\n");
+    const own: OwnFeed = {
+      id: "old",
+      form: "networks",
+      claims: "vpn",
+      max_age_days: 3,
+      url: host.url("old"),
+    };
+    await host.build(dataDir, [own]);
+    host.isAway = true;
+    try {
+      expect((await host.build(dataDir, [own], 2)).reportOf("old")).toMatchObject({
+        state: "loaded",
+        stale: true,
+      });
+      expect((await host.build(dataDir, [own], 4)).reportOf("old")!.state).toBe("expired");
+    } finally {
+      host.isAway = false;
+    }
+  });
+});
+
+describe("a header with a secret", () => {
+  const own = (): OwnFeed => ({
+    id: "locked",
+    form: "networks",
+    claims: "attacker",
+    url: host.url("locked?token=in-the-query"),
+    header: "X-Key",
+    secret: "acme",
+  });
+  const rows = [
+    ["set", { feed_secret_acme: SECRET }, "loaded", undefined],
+    [
+      "wrong",
+      { feed_secret_acme: "Bearer wrong-key" },
+      "refused",
+      /\/locked answered 401 Unauthorized: check INKLING_FEED_SECRET_ACME$/,
+    ],
+    ["not set", {}, "missing", /needs INKLING_FEED_SECRET_ACME/],
+  ] as const;
+  test.each(rows)("%s", async (_name, credentials, state, error) => {
+    host.files.set("locked", "91.4.0.1\n");
+    host.requests.length = 0;
+    const made = await host.build(host.folder(), [own()], 0, { credentials });
+    expect(made.reportOf("locked")!.state).toBe(state);
+    if (error) expect(made.reportOf("locked")!.error).toMatch(error);
+    const sent = host.requests.filter(({ header }) => header !== null).map(({ path }) => path);
+    expect(sent).toEqual(state === "missing" ? [] : ["locked"]); // and no other publisher
+    expect(JSON.stringify(made)).not.toMatch(/hush|wrong-key|in-the-query/);
+  });
+});
+
+test("an unreachable publisher, and a file that is gone, leave the last good copy", async () => {
+  const dataDir = host.folder();
+  const file = join(host.temp, "office.txt");
+  writeFileSync(file, "91.5.0.1\n");
+  host.files.set("away", "91.5.0.2\n");
+  const own: OwnFeed[] = [
+    { id: "office", form: "networks", claims: "vpn", file },
+    { id: "away", form: "networks", claims: "vpn", url: host.url("away") },
+  ];
+  expect((await host.build(dataDir, own)).reportOf("office")).toMatchObject({
+    source: "mirror",
+    state: "loaded",
+  });
+  writeFileSync(file, "");
+  const moved = { ...own[0]!, file: join(host.temp, "elsewhere.txt") };
+  const dead: OwnFeed = { ...own[1]!, url: "http://127.0.0.1:1/away" };
+  const made = await host.build(dataDir, [moved, dead], 1);
+  expect([made.refused, made.unreached]).toEqual([["office"], ["away"]]);
+  expect(made.reportOf("office")!.error).toBe("file: elsewhere.txt does not exist");
+  expect(made.reportOf("away")!.error).toContain("could not be reached: connection refused");
+  for (const ip of ["91.5.0.1", "91.5.0.2"]) expect(lookUp(dataDir, "reputation", ip).is_proxy).toBe(true);
+});

@@ -1,0 +1,57 @@
+// publishing-process.ts: a publisher as a process of its own, slowed down by chance, and perhaps with a wrong clock.
+//
+// in   the folder of the channel, the private key's file, a file for the log, rounds, the longest delay in ms, the clock's
+//      offset in ms, the database or ""
+// out  a line in the log for each round that published: the version that it went by; as many rounds more as it takes for
+//      three lines
+
+import { appendFileSync, readFileSync } from "node:fs";
+import { Publisher, publicKeyOf, readChannel, readPrivateKey } from "@inkling/release-store/channel";
+import { FolderObjects } from "../../../packages/release-store/src/channel/folder-objects.ts";
+import { openStore } from "../../../packages/server/src/store/store.ts";
+
+const [folder = "", keyFile = "", log = "", rounds, delayMs, offsetMs, databaseUrl = ""] =
+  process.argv.slice(2);
+const { signal } = new AbortController();
+const privateKey = readPrivateKey(readFileSync(keyFile, "utf8"));
+const LEAST = 3;
+let before: number | undefined;
+
+/** Writes take their time, as they do where a machine or a network is busy. */
+class SlowFolder extends FolderObjects {
+  /** So that rounds overlap, and some writes take longer. */
+  override readonly settleMs = 100;
+
+  override async write(...args: Parameters<FolderObjects["write"]>): Promise<void> {
+    // The publisher has just read the version that it goes by.
+    if (args[0].startsWith("channels/")) {
+      before = (await readChannel(new FolderObjects(folder), "stable", [publicKeyOf(privateKey)], signal))
+        ?.version;
+    }
+    if (Math.random() < 0.5) await Bun.sleep(Math.random() * Number(delayMs));
+    return super.write(...args);
+  }
+}
+
+const database = databaseUrl === "" ? undefined : await openStore(databaseUrl);
+const publisher = new Publisher({
+  store: new SlowFolder(folder),
+  channel: "stable",
+  privateKey,
+  now: () => Date.now() + Number(offsetMs),
+  signal,
+  ...(database && { exclusively: (work) => database.asPublisher(work) }),
+});
+/** Of all processes together: chance may refuse most rounds, on a slow disk for long. */
+const isTooFew = () => readFileSync(log, "utf8").split("\n").length <= LEAST;
+for (let round = 0; round < Number(rounds) || isTooFew(); round++) {
+  try {
+    await publisher.promote(100);
+    appendFileSync(log, `${before}\n`);
+  } catch (error) {
+    const { fault, message } = error as { fault?: string; message: string };
+    if (fault !== "busy" && !message.includes(" ms to write ")) throw error;
+  }
+  await Bun.sleep(Math.random() * 100);
+}
+await database?.close();

@@ -1,0 +1,94 @@
+// bad-sector.ts: one process on a marked release with a segment that kills whoever touches it, restarted whenever it died;
+// started by damaged-release.test.ts in a mount namespace of its own.
+//
+// out  one line of JSON: Seen
+
+import {
+  appendFileSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { SEGMENT_START_BYTES } from "@inkling/engine";
+import { currentName, fileStamp, markVerified } from "@inkling/release-store";
+import { BUN_FLAGS } from "../../../packages/cli/bin/launch.mjs";
+import { freePort } from "../../harness/ports.ts";
+import { smallRelease, temporaryFolder } from "../../harness/release.ts";
+import { until } from "../../harness/until.ts";
+
+const MAIN = resolve(import.meta.dir, "../../../packages/cli/src/main.ts");
+const MAX_STARTS = 5;
+
+export interface Seen {
+  /** The release before. */
+  readonly older: string;
+  /** Of each process. */
+  readonly ends: readonly Bun.Subprocess["signalCode"][];
+  /** The answer of /readyz, when there was one. */
+  readonly ready: string;
+  readonly log: string;
+}
+
+/** Pages of a hole cannot be had on a full disk of memory: touching one is SIGBUS, as with a bad sector. */
+function putOnBadDisk(dataDir: string, path: string): void {
+  const disk = temporaryFolder();
+  Bun.spawnSync(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", disk]);
+  const hole = join(disk, basename(path));
+  writeFileSync(hole, readFileSync(path).subarray(0, SEGMENT_START_BYTES)); // read before it is touched
+  truncateSync(hole, statSync(path).size);
+  try {
+    for (;;) appendFileSync(join(disk, "fill"), Buffer.alloc(4096));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
+  }
+  rmSync(path);
+  symlinkSync(hole, path);
+  markVerified(dataDir, basename(path, ".seg"), fileStamp(path));
+}
+
+async function serve(dataDir: string): Promise<Omit<Seen, "older">> {
+  const ends: Seen["ends"][number][] = [];
+  let log = "";
+  let ready = "";
+  const env = {
+    PATH: process.env.PATH ?? "",
+    INKLING_DATA_DIR: dataDir,
+    INKLING_PORT: String(freePort()),
+    INKLING_ADMIN_PORT: String(freePort()),
+    INKLING_OFFLINE: "1",
+    INKLING_WORKERS: "1",
+    INKLING_LOG_LEVEL: "info",
+  };
+  while (ready === "" && ends.length < MAX_STARTS) {
+    const command = [process.execPath, ...BUN_FLAGS, MAIN, "serve"];
+    const child = Bun.spawn(command, { cwd: dataDir, env, stdio: ["ignore", "ignore", "pipe"] });
+    const reading = new Response(child.stderr).text();
+    await until(async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return true;
+      const answer = await fetch(`http://127.0.0.1:${env.INKLING_PORT}/readyz`).catch(() => undefined);
+      if (answer?.status === 200) ready = await answer.text();
+      return ready !== "";
+    });
+    if (ready !== "") child.kill("SIGTERM");
+    await child.exited;
+    ends.push(child.signalCode);
+    log += await reading;
+  }
+  return { ends, ready, log };
+}
+
+if (import.meta.main) {
+  const dataDir = temporaryFolder();
+  smallRelease(dataDir, 1);
+  const older = currentName(dataDir)!;
+  // Opening a segment touches what comes behind this, which is beyond the page of its start.
+  const meta = { padding: "x".repeat(8192) };
+  putOnBadDisk(dataDir, smallRelease(dataDir, 2, [], [], false, meta).files[0]!);
+  const seen: Seen = { older, ...(await serve(dataDir)) };
+  process.stdout.write(`${JSON.stringify(seen)}\n`);
+  process.exit(0);
+}

@@ -1,0 +1,324 @@
+// clock.test.ts: a clock that is wrong for a while, and then right again: what is locked, what is given out twice.
+//
+// what                  while the clock is wrong                   once it is right
+// rates                 as ever                                    an empty bucket at worst, never longer than it takes to fill
+// quotas                those of the day before the jump, for an   today's, with what the store has of today
+//                       hour; then each day has its own
+// expiry of keys        by the clock                               by the clock: an expired key works again
+// overrides             by the clock, once read anew               read anew at the next check
+// usage days            under the day before the jump, for an      what was counted there stays there
+//                       hour; then under the day of the clock
+// sessions of the admin end when the clock leaves their time       those of before the jump are valid again
+// ages of feeds         never below 0                              right
+
+import { describe, expect, test } from "bun:test";
+import { type FeedReport, feedAgeSeconds, type Override } from "@inkling/engine";
+import { DAY_MS, dayOf } from "../../../packages/server/src/keys/day.ts";
+import type { Key } from "../../../packages/server/src/keys/key.ts";
+import { Keyring } from "../../../packages/server/src/keys/keyring.ts";
+import { liveKeys } from "../../../packages/server/src/keys/live-keys.ts";
+import { hashToken } from "../../../packages/server/src/keys/token.ts";
+import { HeapCells } from "../../../packages/server/src/limits/cell-memory.ts";
+import { KeyCells } from "../../../packages/server/src/limits/key-cells.ts";
+import { SteadyClock } from "../../../packages/server/src/limits/steady-clock.ts";
+import { Buckets } from "../../../packages/server/src/limits/token-bucket.ts";
+import { UsageCollector } from "../../../packages/server/src/limits/usage-collector.ts";
+import { UsageRecorder } from "../../../packages/server/src/limits/usage-recorder.ts";
+import { liveOverrides } from "../../../packages/server/src/overrides/live-overrides.ts";
+import type { UsageBatch } from "../../../packages/server/src/store/usage.ts";
+import { temporaryFolder } from "../../harness/release.ts";
+import { freshToken } from "../../harness/tokens.ts";
+
+const NOON = Date.parse("2026-06-01T12:00:00Z");
+const YEAR_MS = 365 * DAY_MS;
+
+/** [name, how far off the clock is for a while, was it so at the start?] */
+const CLOCKS: readonly [name: string, offMs: number, atStart: boolean][] = [
+  ["a day ahead", DAY_MS, false],
+  ["a day behind", -DAY_MS, false],
+  ["two days ahead", 2 * DAY_MS, false],
+  ["a year ahead", YEAR_MS, false],
+  ["a year behind", -YEAR_MS, false],
+  ["a day ahead at the start", DAY_MS, true],
+  ["a year ahead at the start", YEAR_MS, true],
+  ["a year behind at the start", -YEAR_MS, true],
+  ["at 1970 at the start", -NOON, true],
+];
+
+const key: Key = {
+  id: "key_a",
+  name: "shop",
+  mode: "live",
+  hint: "",
+  scopes: ["email"],
+  networks: [],
+  rate: 10,
+  burst: 20,
+  quota: 100,
+  createdAt: 0,
+  expiresAt: undefined,
+  revokedAt: undefined,
+};
+
+/** Two workers on the same memory, and the primary, which brings usage to a store that has no clock. */
+function server(clock: { now: number }, day = { at: (now: number) => now }) {
+  const stored = new Map<string, number>();
+  const memory = new HeapCells(clock.now);
+  memory.reserve(1);
+  const byKey = new Map([[key.id, 0]]);
+  const collector = new UsageCollector();
+  collector.add(key.id, 0);
+  const recorder = new UsageRecorder({
+    store: {
+      add: async ({ entries }: UsageBatch) => {
+        for (const { day, count } of entries) stored.set(day, (stored.get(day) ?? 0) + count);
+        return true;
+      },
+      readQuotas: async (day: string) => new Map(stored.has(day) ? [[key.id, stored.get(day)!]] : []),
+    },
+    now: () => clock.now,
+    collect: (sink) => collector.collect(memory.cells, sink, clock.now),
+    onToday: (now, stored) => collector.correctDays(memory.cells, now, stored),
+    onStored: (keyId, usage) => collector.takeForeign(keyId, usage, memory.cells),
+  });
+  const workers = [0, 1].map(() => {
+    const cells = new KeyCells(memory.cells, day);
+    cells.replace(memory.cells, byKey);
+    return { cells, buckets: new Buckets({ rate: 0, burst: 1 }, cells) };
+  });
+  /** Lookups by both workers in turn, without the rate. @returns how many the quota allowed */
+  const lookUp = (count: number) => {
+    let allowed = 0;
+    for (let i = 0; i < count; i++) {
+      const { cells } = workers[i % 2]!;
+      if (cells.takeQuota(key, clock.now, 1) === 0) continue;
+      cells.record(key.id, "email", clock.now);
+      allowed++;
+    }
+    return allowed;
+  };
+  return { stored, recorder, workers, lookUp };
+}
+
+describe.each(CLOCKS)("a clock that was %s", (_, offMs, atStart) => {
+  test("locks no quota, and gives none out twice", async () => {
+    const clock = { now: NOON + (atStart ? offMs : 0) };
+    const { stored, recorder, lookUp } = server(clock);
+    let before = 0;
+    if (!atStart) {
+      before = lookUp(30);
+      await recorder.flush();
+    }
+    clock.now = NOON + offMs;
+    await recorder.flush(); // the primary has one each second
+    expect(lookUp(150)).toBe(100); // another day's
+    await recorder.flush();
+    clock.now = NOON + 60_000;
+    await recorder.flush();
+    expect(lookUp(150)).toBe(100 - before);
+    await recorder.flush();
+    expect(lookUp(150)).toBe(0);
+    clock.now = NOON + DAY_MS;
+    await recorder.flush();
+    expect(lookUp(150)).toBe(offMs === DAY_MS ? 0 : 100); // what was counted under tomorrow is tomorrow's
+    await recorder.stop();
+    expect(stored.get(dayOf(NOON))).toBe(100);
+    expect(stored.get(dayOf(NOON + offMs))).toBe(100);
+  });
+
+  test("begins no quota again while the store is unreachable", async () => {
+    const clock = { now: NOON + Math.max(0, offMs) };
+    const { lookUp } = server(clock);
+    expect(lookUp(150)).toBe(100);
+    clock.now = NOON + Math.min(0, offMs);
+    // Days are counted modulo 22 years: half of that cannot be told from the past.
+    expect(lookUp(150)).toBe(offMs < -11 * YEAR_MS ? 100 : 0);
+  });
+
+  test("empties a bucket at worst, and for no longer than it takes to fill", () => {
+    const clock = { now: NOON + (atStart ? offMs : 0) };
+    const { workers } = server(clock);
+    const take = (count: number) =>
+      Array.from({ length: count }, (_, i) => workers[i % 2]!.buckets.take(key, clock.now).allowed).filter(
+        Boolean,
+      ).length;
+    if (!atStart) expect(take(30)).toBe(20);
+    clock.now = NOON + offMs;
+    expect(take(30)).toBeLessThanOrEqual(20);
+    clock.now = NOON + 60_000;
+    const taken = take(30);
+    expect(taken).toBeLessThanOrEqual(20);
+    clock.now += 2_000; // 20 tokens at 10 a second
+    expect(take(30)).toBe(20);
+  });
+
+  test("expires keys and tokens as long as it is ahead", () => {
+    const keyring = new Keyring();
+    const [ending, replaced] = [freshToken(), freshToken()];
+    const token = (
+      text: string,
+      id: string,
+      expiresAt: number | undefined,
+      validUntil: number | undefined,
+    ) => ({
+      hash: hashToken(text),
+      key: { ...key, id, expiresAt },
+      validUntil,
+    });
+    const soon = NOON + 3_600_000;
+    keyring.replace({
+      stamp: "",
+      tokens: [token(ending, "key_b", soon, undefined), token(replaced, "key_c", undefined, soon)],
+    });
+    const works = (now: number) =>
+      [ending, replaced].map((text) => keyring.authenticate(`Bearer ${text}`, now).ok);
+    const isOver = offMs > 0;
+    expect(works(NOON + offMs)).toEqual([!isOver, !isOver]);
+    expect(works(NOON)).toEqual([true, true]);
+    expect(works(soon)).toEqual([false, false]);
+  });
+
+  test("keeps neither keys nor overrides from being read anew", async () => {
+    const clock = { now: NOON + (atStart ? offMs : 0) };
+    const counts = { keys: 0, overrides: 0 };
+    const loader = liveKeys({
+      store: {
+        readKeyStamp: async () => "same",
+        loadKeys: async () => {
+          counts.keys++;
+          return { stamp: "same", tokens: [] };
+        },
+      },
+      keyring: new Keyring(),
+      now: () => clock.now,
+    });
+    const override = { expiresAt: NOON + 3_600_000 } as Override;
+    const inForce = () => (override.expiresAt! > clock.now ? [override] : []);
+    const cache = liveOverrides({
+      store: {
+        readStamp: async () => "same",
+        load: async () => {
+          counts.overrides++;
+          return { stamp: "same", overrides: inForce().map(() => FLAGGED) };
+        },
+      },
+      dataDir: temporaryFolder(),
+      now: () => clock.now,
+    });
+    const check = async () => {
+      await loader.refresh();
+      await cache.refresh();
+    };
+    await check();
+    clock.now = NOON + offMs;
+    await check();
+    expect(cache.current.all.length).toBe(offMs > 0 ? 0 : 1);
+    clock.now = NOON + 1_000;
+    const before = { ...counts };
+    await check();
+    if (offMs < 0) clock.now += 60_000; // ahead of what it said: no sooner than usual
+    await check();
+    expect(counts.keys).toBeGreaterThan(before.keys);
+    expect(counts.overrides).toBeGreaterThan(before.overrides);
+    expect(cache.current.all.length).toBe(1);
+    await cache.stop();
+    await loader.stop();
+  });
+
+  test("shows no feed as younger than new", () => {
+    const feed = { published_at: new Date(NOON - 3_600_000).toISOString() } as FeedReport;
+    expect(feedAgeSeconds(feed, NOON + offMs)).toBe(Math.max(0, (offMs + 3_600_000) / 1000));
+    expect(feedAgeSeconds(feed, NOON)).toBe(3600);
+  });
+});
+
+const FLAGGED: Override = {
+  id: "ovr_0123456789abcdef",
+  kind: "address",
+  value: "203.0.113.9",
+  flag: "is_abuser",
+  verdict: true,
+  note: "x",
+  author: "ada",
+  createdAt: 0,
+  expiresAt: undefined,
+  removedAt: undefined,
+};
+
+describe("at midnight", () => {
+  test.each([
+    ["a step back of a second", 1_000],
+    ["a request that began before it", 4_000],
+  ])("%s gives no quota out twice", async (_, back) => {
+    const midnight = Math.ceil(NOON / DAY_MS) * DAY_MS;
+    const clock = { now: midnight + 10 };
+    const { recorder, lookUp } = server(clock);
+    expect(lookUp(60)).toBe(60);
+    clock.now -= back;
+    expect(lookUp(10)).toBe(10); // of the day that has begun
+    await recorder.flush();
+    clock.now = midnight + 2_000;
+    expect(lookUp(150)).toBe(30);
+    await recorder.stop();
+  });
+});
+
+describe("a clock that jumps, with the monotonic clock beside it", () => {
+  const machine = () => {
+    const clock = { now: NOON, elapsed: 0 };
+    const jumps: number[] = [];
+    const options = { now: () => clock.now, elapsed: () => clock.elapsed };
+    const pass = (ms: number) => {
+      clock.now += ms;
+      clock.elapsed += ms;
+    };
+    return { clock, jumps, pass, options: { ...options, onJump: (ms: number) => void jumps.push(ms) } };
+  };
+
+  test("30 days ahead and back: the quota gives nothing more, and usage is booked on the right day", async () => {
+    const { clock, jumps, pass, options } = machine();
+    const steady = new SteadyClock(options);
+    const { stored, recorder, lookUp } = server(
+      {
+        get now() {
+          return clock.now;
+        },
+      },
+      steady,
+    );
+    expect(lookUp(40)).toBe(40);
+    for (const jump of [30 * DAY_MS, -30 * DAY_MS]) {
+      clock.now += jump;
+      expect(lookUp(150)).toBe(jump > 0 ? 60 : 0);
+      pass(60_000);
+      expect(lookUp(10)).toBe(0);
+    }
+    await recorder.stop();
+    expect(jumps).toEqual([30 * DAY_MS, 0]);
+    expect([...stored]).toEqual([[dayOf(NOON), 100]]);
+  });
+
+  test("is believed when it has stayed so for an hour, and small corrections are taken at once", () => {
+    const { clock, jumps, pass, options } = machine();
+    const steady = new SteadyClock(options);
+    clock.now += 120_000;
+    expect(steady.at(clock.now)).toBe(NOON + 120_000);
+    clock.now += YEAR_MS;
+    for (let minutes = 0; minutes < 59; minutes++) {
+      pass(60_000);
+      expect(dayOf(steady.at(clock.now))).toBe(dayOf(NOON));
+    }
+    pass(120_000);
+    expect(steady.at(clock.now)).toBe(clock.now);
+    expect(jumps).toEqual([YEAR_MS, 0]);
+  });
+
+  test("in a process that starts meanwhile goes by what its parent noticed", () => {
+    const { clock, options } = machine();
+    clock.now += YEAR_MS;
+    const steady = new SteadyClock({ ...options, aheadMs: YEAR_MS });
+    expect(steady.at(clock.now)).toBe(NOON);
+    clock.now -= YEAR_MS;
+    expect(steady.at(clock.now)).toBe(NOON);
+  });
+});

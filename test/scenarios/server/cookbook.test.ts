@@ -1,0 +1,118 @@
+// The recipes of docs/cookbook.md, as they stand there, with a small release. PostgreSQL is real; of nftables, journald
+// and ClickHouse the commands are recorded.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { Postgres } from "../../harness/postgres.ts";
+import { withPrograms } from "../../harness/programs.ts";
+import { run } from "../../harness/published-packages.ts";
+import { smallRelease, temporaryFolder } from "../../harness/release.ts";
+
+const ROOT = resolve(import.meta.dir, "../../..");
+const PAGE = readFileSync(join(ROOT, "docs/cookbook.md"), "utf8");
+/** In small release 1 the first is a proxy in GB; the second is in no list. */
+const [PROXY, OTHER] = ["81.2.69.1", "8.8.8.8"];
+
+const folder = temporaryFolder();
+const programs = temporaryFolder();
+
+function program(name: string, script: string): void {
+  writeFileSync(join(programs, name), `#!/bin/sh\n${script}\n`);
+  chmodSync(join(programs, name), 0o755);
+}
+
+/** The code blocks of a section. */
+function blocks(heading: string): string[] {
+  const section = PAGE.split(/^#+ /m).find((text) => text.startsWith(heading)) ?? "";
+  return [...section.matchAll(/^```\w*\n([\s\S]*?)^```$/gm)].map(([, code]) => code!);
+}
+
+const shell = (script: string) =>
+  run(["env", `PATH=${programs}:${process.env.PATH}`, "sh", "-ec", script], folder);
+
+/** What was called since the last time. */
+function calls(): string[] {
+  const path = join(folder, "calls");
+  const lines = readFileSync(path, "utf8").trim().split("\n");
+  writeFileSync(path, "");
+  return lines;
+}
+
+beforeAll(() => {
+  const data = temporaryFolder();
+  smallRelease(data, 1);
+  const inkling = `"${process.execPath}" "${join(ROOT, "packages/cli/src/main.ts")}"`;
+  program("inkling", `INKLING_DATA_DIR="${data}" exec ${inkling} "$@"`);
+  for (const name of ["nft", "clickhouse-client"]) program(name, `echo "${name} $*" >> "${folder}/calls"`);
+  writeFileSync(join(folder, "calls"), "");
+});
+
+test("a log", async () => {
+  const line = (ip: string) => `${ip} - - [22/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 612 "-" "curl"`;
+  writeFileSync(join(folder, "access.log"), `${line(PROXY)}\n${line(OTHER)}\n`);
+  const summary = await shell(blocks("Cookbook")[0]!);
+  expect(summary).toContain("GB");
+  const [first] = readFileSync(join(folder, "access-enriched.log"), "utf8").split("\n");
+  expect(first).toContain("country_iso_code=GB");
+  expect(first).toContain("is_proxy=true");
+});
+
+test("a firewall: the rules name sets and a table of the export", async () => {
+  const [block] = blocks("Firewall");
+  await shell(block!);
+  const [load, , ...rules] = calls();
+  const exported = readFileSync(join(folder, "inkling.nft"), "utf8");
+  expect(load).toBe("nft -f inkling.nft");
+  expect(rules).toHaveLength(2);
+  for (const rule of rules) {
+    const [, table, set] = /^nft add rule (inet \w+) input ip6? saddr @(\w+) drop$/.exec(rule) ?? [];
+    expect(exported).toContain(`flush set ${table} ${set}\n`);
+  }
+});
+
+test("listed attackers are banned, others are not", async () => {
+  const failed = (user: string, ip: string) => `Failed password for ${user} from ${ip} port 22 ssh2`;
+  const lines = [
+    failed("root", PROXY),
+    failed("root", PROXY),
+    failed("root", OTHER),
+    failed(`invalid user x from ${PROXY} port 1 ssh2 is_proxy=true`, OTHER),
+    `Invalid user ${failed("x", PROXY)}`,
+    `Accepted publickey for jane from ${PROXY} port 22 ssh2`,
+  ];
+  writeFileSync(join(folder, "journal"), `${lines.join("\n")}\n`);
+  program("journalctl", `cat "${folder}/journal"`);
+  const [once, often] = blocks("Ban listed attackers");
+  await shell(once!);
+  expect(calls()[0]).toContain("add set inet inkling banned");
+  await shell(often!);
+  expect(calls()).toEqual([`nft add element inet inkling banned { ${PROXY} timeout 1d }`]);
+});
+
+test("ClickHouse: the file that is run begins with a query of what it makes", async () => {
+  const files = temporaryFolder();
+  await shell(blocks("ClickHouse")[0]!.replaceAll("/var/lib/clickhouse/user_files", files));
+  const sql = readFileSync(calls()[0]!.split(" ").at(-1)!, "utf8");
+  const [, dictionary, column] = /^-- .*dictGet\('(\w+)', '(\w+)'/m.exec(sql) ?? [];
+  expect(sql).toMatch(new RegExp(`DICTIONARY ${dictionary}\\n[^;]*\\n    ${column} `));
+});
+
+let postgres: Postgres | undefined;
+afterAll(() => postgres?.close());
+
+withPrograms("PostgreSQL: every visit stays one row", ["psql"], true, async () => {
+  postgres = await Postgres.create();
+  const [command] = /inkling export csv .*?(?=`)/.exec(PAGE) ?? [];
+  const visits = `CREATE TABLE visits (id int, ip inet);
+INSERT INTO visits VALUES (1, '${PROXY}'), (2, '${OTHER}'), (3, '2001:db8::1');\n`;
+  const [recipe] = blocks("PostgreSQL");
+  const again = recipe!.slice(recipe!.indexOf("BEGIN;"));
+  writeFileSync(join(folder, "recipe.sql"), `${visits}${recipe}`);
+  writeFileSync(join(folder, "again.sql"), again);
+  await shell(command!);
+  const psql = (file: string) =>
+    shell(`psql --no-psqlrc -v ON_ERROR_STOP=1 -qAt "${postgres!.url()}" -f ${file} | sort`);
+  for (const file of ["recipe.sql", "again.sql"])
+    expect(await psql(file)).toBe(`1|${PROXY}|t\n2|${OTHER}|\n3|2001:db8::1|\n`);
+});

@@ -1,0 +1,275 @@
+// The configurations of docs/ and of the client, as they stand there, run by the programs that they are for.
+
+import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { withPrograms } from "../../harness/programs.ts";
+import { made, projectFiles } from "../../harness/project-files.ts";
+import { temporaryFolder } from "../../harness/release.ts";
+import { FULL } from "../../harness/share.ts";
+import { startSmallServer } from "../../harness/small-server.ts";
+import type { Given as Documented, Judged } from "./documented-forward-auth.ts";
+import { ADDRESS, type Given, type Seen } from "./documented-proxies.ts";
+import type { Started, Verified } from "./documented-service.ts";
+
+const ROOT = resolve(import.meta.dir, "../../..");
+const UNSHARE = ["unshare", "--map-root-user", "--mount", "--net"];
+const canUnshare =
+  process.platform === "linux" &&
+  !/^\/(tmp|run)\//.test(import.meta.dir) && // the namespaces hide these folders
+  Bun.which("unshare") !== null &&
+  Bun.spawnSync([...UNSHARE, "mount", "-t", "tmpfs", "tmpfs", temporaryFolder()]).success;
+
+/** Users are made only by root itself, and not by a user that looks like it. */
+const isRoot = () => canUnshare && process.getuid?.() === 0;
+
+function serviceRun<Seen>(given: object): Seen {
+  return runApart("documented-service.ts", given, isRoot() ? ["unshare", "--mount", "--net"] : UNSHARE);
+}
+
+/** Runs a script in namespaces of its own. @returns what it prints */
+function runApart<Seen>(name: string, given: object, unshare = UNSHARE): Seen {
+  const script = join(import.meta.dir, name);
+  const { stdout, stderr } = Bun.spawnSync([...unshare, process.execPath, script, JSON.stringify(given)], {
+    env: { ...process.env, TMPDIR: "/tmp" }, // one of its own: the runner's is not there
+  });
+  if (stdout.length === 0) throw new Error(stderr.toString());
+  return JSON.parse(stdout.toString());
+}
+
+/** Code blocks of a language, with the page that each is on. */
+const blocksOf = (language: string, files = projectFiles()) =>
+  files
+    .filter(({ path }) => path.endsWith(".md"))
+    .flatMap(({ path, text }) =>
+      Array.from(text.matchAll(/^```(\S+)\n([\s\S]*?)^```$/gm))
+        .filter(([, name]) => name === language)
+        .map(([, , code]) => ({ path, code: code! })),
+    );
+
+/** The only block of a page. */
+function block(language: string, page: string): string {
+  const found = blocksOf(language).filter(({ path }) => path === page);
+  expect(found).toHaveLength(1);
+  return found[0]!.code;
+}
+
+test("every configuration is run here", () => {
+  const pages = (language: string) =>
+    blocksOf(language)
+      .map(({ path }) => path)
+      .sort();
+  expect(pages("nginx")).toEqual(["docs/proxies.md", "docs/service.md", "packages/client/README.md"]);
+  expect(pages("caddyfile")).toEqual(["docs/proxies.md", "docs/service.md"]);
+  for (const language of ["haproxy", "lua"]) expect(pages(language)).toEqual(["docs/proxies.md"]);
+  expect(pages("systemd")).toEqual([]);
+  expect(unnamed(projectFiles())).toEqual([]);
+  expect(unnamed([made("a.md", "```\nserver {\n}\n```\n")])).toEqual(["a.md"]);
+});
+
+/** Pages with a configuration whose block does not name its language, and so is not run. */
+const unnamed = (files: ReturnType<typeof projectFiles>) =>
+  files
+    .filter(({ path }) => path.endsWith(".md"))
+    .filter(({ text }) =>
+      Array.from(text.matchAll(/^```(\S*)\n([\s\S]*?)^```$/gm)).some(
+        ([, name, code]) =>
+          name === "" && /^(\s*(server|location) .*\{$|\[(Unit|Service)\]$|\s*reverse_proxy )/m.test(code!),
+      ),
+    )
+    .map(({ path }) => path);
+
+describe("proxies keep email addresses out of their logs, with and without a server behind them", () => {
+  const tools = ["ip", "mount"];
+  const seenBy = (given: Given): Seen => runApart("documented-proxies.ts", given);
+  const isLogged = (log: string) => log.includes(ADDRESS.split("@")[0]!);
+
+  withPrograms("nginx", ["nginx", "openssl", ...tools], canUnshare, () => {
+    const given: Given = {
+      proxy: "nginx",
+      config: block("nginx", "docs/service.md"),
+      origin: "https://127.0.0.1",
+      headers: {},
+    };
+    const { statuses, forwardAuth, away, log } = seenBy(given);
+    expect([statuses, away]).toEqual([
+      [200, 200, 200],
+      [502, 502],
+    ]);
+    // a proxy that asks is let through where it is listed, and its key is bound to its address
+    expect(forwardAuth).toBe(403);
+    const listed = { ...given, config: given.config.replace("192.0.2.7", "127.0.0.1") };
+    expect(seenBy(listed).forwardAuth).toBe(200);
+    expect(log).toMatch(/HEAD 502/);
+    expect(isLogged(log)).toBe(false);
+    // without the two lines about logs the address is there, so that the check above can fail
+    const plain = given.config.replace(/^ {2}(access|error)_log .*\n/gm, "");
+    expect(isLogged(seenBy({ ...given, config: plain }).log)).toBe(true);
+  });
+
+  withPrograms("nginx in front of a page of staff", ["nginx", "openssl", ...tools], canUnshare, () => {
+    const location = block("nginx", "packages/client/README.md");
+    const { statuses, away, log } = seenBy({
+      proxy: "nginx",
+      config: `server {\nlisten 80;\n${location}}\n`,
+      origin: "http://127.0.0.1/inkling",
+      headers: { authorization: `Basic ${btoa("staff:pass")}` },
+    });
+    // the key in the text is none
+    expect([statuses, away]).toEqual([
+      [401, 401, 401],
+      [502, 502],
+    ]);
+    expect(isLogged(log)).toBe(false);
+  });
+
+  withPrograms("Caddy", ["caddy", ...tools], canUnshare, () => {
+    const given: Given = {
+      proxy: "caddy",
+      config: block("caddyfile", "docs/service.md"),
+      origin: "https://127.0.0.1",
+      headers: {},
+    };
+    const { statuses, away, log } = seenBy(given);
+    expect([statuses, away]).toEqual([
+      [200, 200, 200],
+      [502, 502],
+    ]);
+    expect(isLogged(log)).toBe(false);
+    const plain = given.config.replace(/^ +exclude .*\n/m, "");
+    expect(isLogged(seenBy({ ...given, config: plain }).log)).toBe(true);
+  });
+});
+
+describe("proxies that ask /v1/forward-auth about their visitors", () => {
+  const page = "docs/proxies.md";
+  const judgedBy = (given: Documented): Judged => runApart("documented-forward-auth.ts", given);
+  const ordinary = { status: 200, flags: "none", country: "GB" };
+  const refused = (status: number) => ({ status, flags: null, country: null });
+  const passes = {
+    ordinary,
+    post: ordinary,
+    loopback: { status: 200, flags: "reserved", country: "unknown" },
+  };
+  const denied = { tor: refused(403), forged: refused(403) };
+
+  const nginx = (config: string): Documented => ({
+    files: {
+      "/etc/nginx/nginx.conf":
+        "user root; pid /run/nginx.pid; daemon off; events {} http { include /etc/nginx/shop.conf; }",
+      "/etc/nginx/shop.conf": config,
+    },
+    commands: [["nginx", "-t"], ["nginx"]],
+  });
+  withPrograms("nginx", ["nginx", "ip", "mount"], canUnshare, () => {
+    const config = block("nginx", page);
+    // a verdict is asked for once: POST and the third request are of a visitor that is known
+    const judged = { ...passes, ...denied, undecided: refused(500), away: [200, 500], lookups: 2 };
+    expect(judgedBy(nginx(config))).toEqual(judged as unknown as Judged);
+    const [directives, location] = [
+      ...readFileSync(join(ROOT, page), "utf8").matchAll(
+        /`(proxy_intercept_errors [^`]+|location @pass [^`]+)`/g,
+      ),
+    ];
+    const open = config
+      .replace(/^ {4}internal;$/m, directives![1]!)
+      .replace("  location = /inkling", `${location![1]}\n  location = /inkling`);
+    const away = { status: 200, flags: null, country: null };
+    expect(judgedBy(nginx(open))).toMatchObject({ ...passes, ...denied, undecided: away, away: [200, 200] });
+  });
+
+  withPrograms("Caddy", ["caddy", "ip", "mount"], canUnshare, () => {
+    const file = "/etc/caddy/Caddyfile";
+    const files = { [file]: block("caddyfile", page) };
+    const commands = ["validate", "run"].map((what) => [
+      "caddy",
+      what,
+      "--adapter",
+      "caddyfile",
+      "--config",
+      file,
+    ]);
+    const judged = { ...passes, ...denied, undecided: refused(503), away: [502, 502], lookups: 5 };
+    expect(judgedBy({ files, commands })).toEqual(judged as unknown as Judged);
+  });
+
+  withPrograms("HAProxy", ["haproxy", "ip", "mount"], canUnshare, () => {
+    const file = "/etc/haproxy/haproxy.cfg";
+    const files = { [file]: block("haproxy", page), "/etc/haproxy/inkling.lua": block("lua", page) };
+    const commands = ["-c", "-db"].map((option) => ["haproxy", option, "-f", file]);
+    const judged = { ...passes, ...denied, undecided: refused(503), away: [200, 503], lookups: 2 };
+    expect(judgedBy({ files, commands })).toEqual(judged as unknown as Judged);
+  });
+
+  test("Traefik and Envoy: what they send, as their definitions have it, is judged", async () => {
+    const { server, origin, keys } = await startSmallServer({
+      trustedProxies: ["127.0.0.1/32"],
+    });
+    const [traefik, [envoy]] = blocksOf(
+      "yaml",
+      projectFiles().filter(({ path }) => path === page),
+    ).map(({ code }) => Bun.YAML.parse(code)) as [
+      { http: { middlewares: { inkling: { forwardAuth: { address: string } } } } },
+      [{ typed_config: { http_service: EnvoyService } }],
+    ];
+    const { pathname, search, password } = new URL(traefik.http.middlewares.inkling.forwardAuth.address);
+    const { path_override, authorization_request } = envoy.typed_config.http_service;
+    const [{ key, value }] = authorization_request.headers_to_add;
+    const withKey = (text: string) => decodeURIComponent(text).replace("ink_live_…", keys.test);
+    // Go sends what stands in front of the host as Basic authentication
+    const sent: [method: string, path: string, name: string, value: string][] = [
+      ["GET", pathname + search, "authorization", `Basic ${btoa(`inkling:${withKey(password)}`)}`],
+      ["POST", path_override, key, withKey(value)],
+    ];
+    const statuses = [];
+    for (const [method, path, name, value] of sent)
+      for (const visitor of ["192.0.2.1", "192.0.2.6", "192.0.2.4"]) {
+        const headers = { [name]: value, "x-forwarded-for": visitor };
+        statuses.push((await globalThis.fetch(origin + path, { method, headers })).status);
+      }
+    await server.stop();
+    expect(statuses).toEqual([200, 403, 403, 200, 403, 403]);
+  });
+});
+
+interface EnvoyService {
+  readonly path_override: string;
+  readonly authorization_request: {
+    readonly headers_to_add: [{ readonly key: string; readonly value: string }];
+  };
+}
+
+describe("the service of systemd", () => {
+  const path = join(ROOT, "deploy/systemd/inkling.service");
+  withPrograms("its units are valid", ["systemd-analyze"], canUnshare, () => {
+    const folder = "examples/nightly-enrich";
+    const units = ["nightly-enrich.service", "nightly-enrich.timer"].map((name) => [
+      name,
+      `${folder}/${name}`,
+    ]);
+    const files = Object.fromEntries(
+      units.map(([name, path]) => [name!, readFileSync(join(ROOT, path!), "utf8")]),
+    );
+    const { problems, broken } = serviceRun<Verified>({
+      verify: { "inkling.service": readFileSync(path, "utf8"), ...files },
+    });
+    expect(problems).toEqual("");
+    expect(broken).toContain("Unknown key");
+  });
+
+  withPrograms("it may do little", ["systemd-analyze"], true, () => {
+    const command = ["systemd-analyze", "security", "--offline=true", "--no-pager", path];
+    const [, level] =
+      /exposure level for \S+: ([0-9.]+)/.exec(Bun.spawnSync(command).stdout.toString()) ?? [];
+    expect(Number(level)).toBeLessThanOrEqual(2);
+  });
+
+  const programs = ["useradd", "install", "runuser", "setpriv", "ip", "mount"];
+  withPrograms("the documented steps make user, folder and key, and it starts", programs, isRoot(), () => {
+    const steps = block("sh", "docs/service.md");
+    const { owner, key, ready, exitCode, shell } = serviceRun<Started>({ steps, full: FULL });
+    expect([owner, shell]).toEqual(["inkling:inkling 750", "/usr/sbin/nologin"]);
+    expect(key).toStartWith("ink_live_");
+    expect([ready, exitCode]).toEqual([200, 0]);
+  });
+});

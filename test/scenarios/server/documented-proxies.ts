@@ -1,0 +1,110 @@
+// documented-proxies.ts: runs the documented configurations of proxies, as they stand, in front of a server; started by
+// documented-config.test.ts in a mount and a network namespace of its own, where their ports and files are free.
+//
+// in   one argument: JSON of the name of the proxy, and of its configuration
+// out  one line of JSON: Seen
+
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { temporaryFolder } from "../../harness/release.ts";
+import { startSmallServer } from "../../harness/small-server.ts";
+import { until } from "../../harness/until.ts";
+
+export interface Given {
+  readonly proxy: "nginx" | "caddy";
+  readonly config: string;
+  /** Where requests go. */
+  readonly origin: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+export interface Seen {
+  /** Of GET and HEAD of an email address, and of a batch. */
+  readonly statuses: readonly number[];
+  /** Of /v1/forward-auth. */
+  readonly forwardAuth: number;
+  /** Of GET and HEAD without a server behind the proxy. */
+  readonly away: readonly number[];
+  /** All that was logged. */
+  readonly log: string;
+}
+
+/** In no other place than the requests. */
+export const ADDRESS = "jane.loggable@gmail.com";
+const PATH = "/v1/user-intel/email";
+const LOGS = "/var/log/nginx";
+/** Where nginx has run before, its folders here are another user's. */
+const STATE = "/var/lib/nginx";
+
+function run(...args: string[]): void {
+  const { success, stderr } = Bun.spawnSync(args);
+  if (!success) throw new Error(`${args.join(" ")}: ${stderr}`);
+}
+
+/** @returns how to start it in the foreground */
+function prepare({ proxy, config }: Given): string[] {
+  run("ip", "link", "set", "lo", "up");
+  const folders = ["/etc/ssl", "/run", "/tmp", ...(proxy === "nginx" ? ["/etc/nginx", LOGS, STATE] : [])];
+  for (const folder of folders) run("mount", "-t", "tmpfs", "tmpfs", folder);
+  const [certificate, key] = ["/etc/ssl/inkling.pem", "/etc/ssl/inkling.key"];
+  if (proxy === "nginx") {
+    run(
+      ...["openssl", "req", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"],
+      ...["-subj", "/CN=inkling.example", "-keyout", key, "-out", certificate, "-config", "/dev/null"],
+    );
+    mkdirSync("/etc/nginx/conf.d");
+    writeFileSync("/etc/nginx/conf.d/inkling.conf", config);
+    writeFileSync("/etc/nginx/staff", "staff:{PLAIN}pass");
+    // As distributions have it: without another word everything is logged.
+    writeFileSync(
+      "/etc/nginx/nginx.conf",
+      `user root; pid /run/nginx.pid; daemon off; error_log ${LOGS}/error.log; events {}
+       http { access_log ${LOGS}/access.log; include /etc/nginx/conf.d/*.conf; }`,
+    );
+    run("nginx", "-t");
+    return ["nginx"];
+  }
+  // A certificate of its own authority: none is to be had here.
+  const file = join(temporaryFolder(), "Caddyfile");
+  writeFileSync(file, config.replace("{\n", "{\n  local_certs\n  skip_install_trust\n"));
+  run("caddy", "validate", "--adapter", "caddyfile", "--config", file);
+  return ["caddy", "run", "--adapter", "caddyfile", "--config", file];
+}
+
+if (import.meta.main) {
+  const given: Given = JSON.parse(process.argv[2] ?? "");
+  const command = prepare(given);
+  const trustedProxies = ["127.0.0.1/32"];
+  const { server, keys } = await startSmallServer({ port: 8080, trustedProxies }, ["127.0.0.1/32"]);
+  const home = temporaryFolder();
+  const env = { PATH: process.env.PATH ?? "", HOME: home, XDG_DATA_HOME: home, XDG_CONFIG_HOME: home };
+  const proxy = Bun.spawn(command, { stdin: "ignore", stdout: "pipe", stderr: "pipe", env });
+  const output = Promise.all([new Response(proxy.stdout).text(), new Response(proxy.stderr).text()]);
+  const headers = { authorization: `Bearer ${keys.live}`, ...given.headers };
+  const send = (
+    path: string,
+    init: { method?: string; body?: string; headers?: Record<string, string> } = {},
+  ) =>
+    fetch(given.origin + path, {
+      ...init,
+      headers: { host: "inkling.example", ...headers, "content-type": "application/json", ...init.headers },
+      tls: { rejectUnauthorized: false, serverName: "inkling.example" },
+    })
+      .then(({ status }) => status)
+      .catch(() => 0);
+  const both = async () => [
+    await send(`${PATH}/${ADDRESS}`),
+    await send(`${PATH}/${encodeURIComponent(ADDRESS)}`, { method: "HEAD" }),
+  ];
+  await until(async () => proxy.exitCode !== null || (await send("/healthz")) !== 0);
+  const batch = { method: "POST", body: JSON.stringify({ values: [ADDRESS] }) };
+  const statuses = [...(await both()), await send(PATH, batch)];
+  const forwardAuth = await send("/v1/forward-auth", { headers: { "x-forwarded-for": "8.8.8.8" } });
+  await server.stop();
+  const away = await both();
+  proxy.kill("SIGTERM");
+  await proxy.exited;
+  const files = given.proxy === "nginx" ? readdirSync(LOGS).map((name) => join(LOGS, name)) : [];
+  const log = [...(await output), ...files.map((file) => readFileSync(file, "utf8"))].join("\n");
+  process.stdout.write(`${JSON.stringify({ statuses, forwardAuth, away, log } satisfies Seen)}\n`);
+  process.exit(0);
+}

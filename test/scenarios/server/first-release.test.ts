@@ -1,0 +1,56 @@
+// first-release.test.ts: `inkling serve` without a release that opens: it starts, answers 503, builds at once, and serves the
+// first release that there is.
+
+import { afterEach, expect, test } from "bun:test";
+import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { MainProcess } from "../../harness/main-process.ts";
+import { GEOLOCATE, smallRelease, temporaryFolder } from "../../harness/release.ts";
+import { until } from "../../harness/until.ts";
+
+let server: MainProcess | undefined;
+afterEach(() => server?.end());
+
+/** Writes what is no segment in the place of each. */
+function damage(dataDir: string): void {
+  const folder = join(dataDir, "segments");
+  for (const name of readdirSync(folder)) {
+    rmSync(join(folder, name));
+    if (name.endsWith(".seg")) writeFileSync(join(folder, name), "not a segment");
+  }
+}
+
+const cases: [name: string, prepare: (dataDir: string) => void, refusals: number][] = [
+  ["an empty data folder", () => {}, 0],
+  [
+    "a release that does not open",
+    (dataDir) => {
+      smallRelease(dataDir, 1);
+      damage(dataDir);
+    },
+    1,
+  ],
+];
+test.each(cases)("%s", async (_, prepare, refusals) => {
+  const dataDir = temporaryFolder();
+  prepare(dataDir);
+  writeFileSync(join(dataDir, "build.lock"), String(process.pid)); // another process builds
+  server = new MainProcess({ dataDir });
+  const { child } = server;
+  await until(() => {
+    if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${server!.log}`);
+    return server!.events("data-update-busy").length > 0; // it has tried
+  });
+  expect([
+    await server.status("/healthz"),
+    await server.status("/readyz"),
+    await server.status(GEOLOCATE),
+  ]).toEqual([200, 503, 503]);
+  expect(server.events("no-release")).toMatchObject([{ level: "error", data_dir: dataDir }]);
+  expect(server.events("release-refused")).toHaveLength(refusals);
+  smallRelease(dataDir, 2);
+  await until(async () => (await server!.status(GEOLOCATE)) === 200);
+  expect(await server.status()).toBe(200);
+  child.kill("SIGTERM");
+  expect(await child.exited).toBe(0);
+});

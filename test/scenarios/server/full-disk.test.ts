@@ -1,0 +1,125 @@
+// full-disk.test.ts: `inkling data rollback`, `unpin` and a server where nothing can be written: what they report, and what
+// is left.
+
+import { beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { temporaryFolder } from "../../harness/release.ts";
+import type { Seen } from "./full-disk.ts";
+
+const UNSHARE = ["unshare", "--map-root-user", "--mount"];
+const canMount =
+  process.platform === "linux" &&
+  Bun.which("unshare") !== null &&
+  Bun.spawnSync([...UNSHARE, "mount", "-t", "tmpfs", "tmpfs", temporaryFolder()]).success;
+
+describe.if(canMount)("a disk that cannot be written", () => {
+  let seen: Seen;
+  beforeAll(() => {
+    const script = join(import.meta.dir, "full-disk.ts");
+    const { stdout, stderr } = Bun.spawnSync([...UNSHARE, process.execPath, script, temporaryFolder()]);
+    if (stdout.length === 0) throw new Error(stderr.toString());
+    seen = JSON.parse(stdout.toString());
+  });
+
+  const rows: readonly (readonly [
+    name: keyof Seen & ("full" | "readOnly"),
+    message: RegExp,
+    hint: string,
+  ])[] = [
+    [
+      "full",
+      /^inkling: cannot switch to release \w+-\w+: ENOSPC: no space left/m,
+      "make room on the disk of",
+    ],
+    [
+      "readOnly",
+      /^inkling: cannot switch to release \w+-\w+: EROFS: read-only file system/m,
+      "is on a read-only file",
+    ],
+  ];
+  test.each(rows)("%s: it reports why, switches nothing and leaves no file", (disk, message, hint) => {
+    expect(seen[disk].map(({ args }) => args)).toEqual(["rollback", `rollback ${seen.names[2]}`, "unpin"]);
+    for (const { exitCode, err, current, pinned, temporary } of seen[disk]) {
+      expect(err).toMatch(message);
+      expect(err).toContain(`hint: `);
+      expect(err).toContain(hint);
+      expect(err).toContain("Nothing was switched, and what is served goes on");
+      expect(err).not.toContain("fault of Inkling");
+      expect(exitCode).toBe(1);
+      expect([current, pinned]).toEqual([seen.names[1], seen.names[1]]);
+      expect(temporary).toEqual([]);
+    }
+  });
+
+  test("full, with the database in it: nothing is switched that cannot be recorded", () => {
+    const { exitCode, err, current, pinned, temporary } = seen.withoutTrail;
+    expect(err).toContain("nothing can be kept in the data folder: ENOSPC");
+    expect(err).toContain("nothing was changed");
+    expect([exitCode, current, pinned]).toEqual([1, seen.names[1], seen.names[1]]);
+    expect(temporary).toEqual([]);
+  });
+
+  test("a server on a full disk answers, reports, and stores what it counted when there is room", () => {
+    const { statuses, ready, log, stored } = seen.whileFull;
+    expect([...new Set(statuses), ready]).toEqual([200, 200]);
+    expect(statuses.length).toBeGreaterThan(20);
+    expect(log).toContain('"event":"usage-not-stored"');
+    expect(stored).toBe(statuses.length);
+  });
+
+  test("a key is revoked on a full disk, too: by the server at once, in the database when there is room", () => {
+    expect(seen.whileFull.revoked).toEqual({
+      out: expect.stringContaining("on the running server; not stored yet"),
+      status: 401,
+      isStored: true,
+    });
+    expect(seen.whileFull.byApi).toEqual({
+      answer: [202, expect.objectContaining({ state: "revoked", stored: false })],
+      status: 401,
+      author: "ada",
+    });
+  });
+
+  test("a server verifies at each start what cannot be marked as verified, and serves it", () => {
+    const { ready, log } = seen.served;
+    expect(ready).toBe(200);
+    expect(log).toMatch(/"release-unmarked","name":"\S+","reason":"EROFS: read-only file system/);
+    expect(log).toContain(`"event":"release-serving","name":"${seen.names[1]}"`);
+  });
+
+  const finding = (json: string, check: string) =>
+    (JSON.parse(json).checks as { check: string; state: string; found: string; fix?: string }[]).find(
+      (one) => one.check === check,
+    )!;
+
+  test("`inkling serve` serves a read-only folder whose database is elsewhere, and updates nothing", () => {
+    const { statuses, log, exitCode, doctor, verify } = seen.serve;
+    expect([statuses, exitCode]).toEqual([[200, 200], 0]);
+    expect(log).toContain('"event":"data-folder-read-only"');
+    expect(log).not.toContain("data-update");
+    expect(finding(doctor, "data folder")).toMatchObject({
+      state: "note",
+      found: expect.stringContaining("read-only file system"),
+      fix: expect.stringContaining("`npx @inkling/cli serve` serves what is there"),
+    });
+    expect(finding(doctor, "release")).toMatchObject({ state: "ok" });
+    expect(verify).toBe(0);
+    expect(doctor).not.toMatch(/delete/i);
+  });
+
+  test("files that cannot be written are mapped all the same, until they are collected", () => {
+    expect(seen.serve.mapped).toBeGreaterThan(2);
+    expect(seen.seed).toMatchObject({ last: 7, mapped: 20 });
+    expect(seen.seed.left).toBeLessThan(2); // the stack may still name one
+  });
+
+  test("with the database in it, it names the setting that puts it elsewhere", () => {
+    const hint = "or put the database elsewhere: INKLING_DATABASE_URL=";
+    expect(seen.databaseInside.serve).toContain("is on a read-only file system");
+    expect(seen.databaseInside.serve).toContain(hint);
+    expect(finding(seen.databaseInside.doctor, "data folder")).toMatchObject({
+      state: "problem",
+      fix: expect.stringContaining(hint),
+    });
+  });
+});

@@ -1,0 +1,267 @@
+// full-disk.ts: serves from a disk without room and switches releases on it, then on a read-only one; started by
+// full-disk.test.ts in a mount namespace of its own.
+//
+// in   one argument: an empty folder, on which a small disk is mounted
+// out  one line of JSON: Seen
+
+import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { currentName, pin, pinnedName, releaseNames } from "@inkling/release-store";
+import { loadStable, MAP_FROM } from "../../../packages/compiler/src/fetch/copy.ts";
+import { parseNewKey } from "../../../packages/server/src/keys/key-input.ts";
+import { type ServerOptions, startServer } from "../../../packages/server/src/server.ts";
+import { openStore } from "../../../packages/server/src/store/store.ts";
+import { DIRECT as INKLING } from "../../harness/inkling.ts";
+import { freePort } from "../../harness/ports.ts";
+import { GEOLOCATE, smallRelease, temporaryFolder } from "../../harness/release.ts";
+import { testServerOptions } from "../../harness/server-options.ts";
+import { until } from "../../harness/until.ts";
+
+interface Run {
+  readonly args: string;
+  readonly exitCode: number | null;
+  readonly err: string;
+  readonly current: string | undefined;
+  readonly pinned: string | undefined;
+  readonly temporary: readonly string[];
+}
+export interface Seen {
+  /** Newest first. */
+  readonly names: readonly string[];
+  /** Of a server whose disk, with its database, is full. */
+  readonly whileFull: {
+    readonly statuses: readonly number[];
+    readonly ready: number;
+    readonly log: string;
+    /** When there was room again. */
+    readonly stored: number;
+    /** Of a key that a command revoked: what it printed, its status then, and whether the database has it in the end. */
+    readonly revoked: { readonly out: string; readonly status: number; readonly isStored: boolean };
+    /** Of one that the admin API revoked. */
+    readonly byApi: {
+      readonly answer: unknown;
+      readonly status: number;
+      readonly author: string | undefined;
+    };
+  };
+  readonly full: readonly Run[];
+  /** Where the audit trail is on the full disk, too. */
+  readonly withoutTrail: Run;
+  readonly readOnly: readonly Run[];
+  /** Of a server on the read-only disk, whose release has no marks. */
+  readonly served: { readonly ready: number; readonly log: string };
+  /** The commands there, with the database in another folder, and in this one. */
+  readonly serve: {
+    readonly statuses: readonly number[];
+    readonly log: string;
+    readonly exitCode: number;
+    readonly doctor: string;
+    readonly verify: number | null;
+    /** Segments that the server had mapped. */
+    readonly mapped: number;
+  };
+  /** A seed there, so large that it is mapped: its last byte; how often it was mapped, and how often when that was collected. */
+  readonly seed: { readonly last: number | undefined; readonly mapped: number; readonly left: number };
+  readonly databaseInside: { readonly serve: string; readonly doctor: string };
+}
+
+function mount(...args: string[]): void {
+  const { success, stderr } = Bun.spawnSync(["mount", ...args]);
+  if (!success) throw new Error(stderr.toString());
+}
+
+function smallDisk(folder: string): string {
+  mount("-t", "tmpfs", "-o", "size=16m", "tmpfs", folder);
+  return folder;
+}
+
+function fill(folder: string): void {
+  try {
+    for (;;) appendFileSync(join(folder, "fill"), Buffer.alloc(4096));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
+  }
+}
+
+/** @param databaseUrl in the data folder, where none is given */
+function run(dataDir: string, args: readonly string[], databaseUrl = ""): Run {
+  const { exitCode, stderr } = Bun.spawnSync([...INKLING, "data", ...args, "--data-dir", dataDir], {
+    env: { ...process.env, INKLING_DATABASE_URL: databaseUrl },
+    stdin: "ignore",
+  });
+  const files = readdirSync(dataDir, { recursive: true }).map(String);
+  return {
+    args: args.join(" "),
+    exitCode,
+    err: stderr.toString(),
+    current: currentName(dataDir),
+    pinned: pinnedName(dataDir),
+    temporary: files.filter((name) => name.includes(".tmp-")),
+  };
+}
+
+async function start(dataDir: string, over: Partial<ServerOptions> = {}) {
+  const seen = { log: "" };
+  const writeLog = (lines: string) => {
+    seen.log += lines;
+  };
+  const options = { ...testServerOptions(dataDir), logLevel: "info", writeLog, ...over } as const;
+  return { server: await startServer(options), seen };
+}
+
+async function serve(dataDir: string): Promise<Seen["served"]> {
+  const databaseUrl = `sqlite://${join(temporaryFolder(), "inkling.db")}`;
+  const { server, seen } = await start(dataDir, { databaseUrl });
+  const { status } = await fetch(`http://127.0.0.1:${server.port}/readyz`);
+  await server.stop();
+  return { ready: status, log: seen.log };
+}
+
+async function answerOnFull(): Promise<Seen["whileFull"]> {
+  const dataDir = smallDisk(temporaryFolder());
+  smallRelease(dataDir, 1);
+  const store = await openStore(testServerOptions(dataDir).databaseUrl);
+  const { key, token } = await store.createKey(parseNewKey({ name: "full" }, 0));
+  const leaked = await store.createKey(parseNewKey({ name: "leaked" }, 0));
+  const leakedToo = await store.createKey(parseNewKey({ name: "leaked too" }, 0));
+  const adminToken = await store.adminToken.create({ actor: "test", way: "cli" });
+  const { server, seen } = await start(dataDir);
+  const statusOf = async (path: string, sent = token) => {
+    const headers = { Authorization: `Bearer ${sent}` };
+    return (await fetch(`http://127.0.0.1:${server.port}${path}`, { headers })).status;
+  };
+  const statuses: number[] = [];
+  fill(dataDir);
+  while (!seen.log.includes("usage-not-stored")) statuses.push(await statusOf(GEOLOCATE));
+  for (let i = 0; i < 20; i++) statuses.push(await statusOf(GEOLOCATE));
+  const ready = await statusOf("/readyz");
+  const command = Bun.spawn([...INKLING, "keys", "revoke", leaked.key.id], {
+    env: environment(dataDir),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const out = (await new Response(command.stdout).text()) + (await new Response(command.stderr).text());
+  const status = await statusOf(GEOLOCATE, leaked.token);
+  const response = await fetch(`http://127.0.0.1:${server.adminPort}/admin/v1/keys/${leakedToo.key.id}`, {
+    method: "DELETE",
+    headers: { Authorization: `Bearer ${adminToken}`, "Inkling-Author": "ada" },
+  });
+  const answer = [response.status, await response.json()];
+  const apiStatus = await statusOf(GEOLOCATE, leakedToo.token);
+  rmSync(join(dataDir, "fill"));
+  await until(() => seen.log.includes("usage-stored-again"));
+  await until(() => seen.log.split("key-revocation-stored").length === 3);
+  await server.stop();
+  const usage = await store.usage.readByDay(key.id, "2000-01-01", "2999-12-31");
+  const isStored = (await store.findKey(leaked.key.id))?.revokedAt !== undefined;
+  const revoked = { out, status, isStored };
+  const { items } = await store.overrides.audit({ limit: 100 });
+  const entry = items.find(({ subject, action }) => subject === leakedToo.key.id && action === "key-revoked");
+  const byApi = { answer, status: apiStatus, author: entry?.actor };
+  await store.close();
+  return {
+    revoked,
+    byApi,
+    statuses,
+    ready,
+    log: seen.log,
+    stored: usage.reduce((sum, { count }) => sum + count, 0),
+  };
+}
+
+async function serveCommand(dataDir: string): Promise<Seen["serve"]> {
+  const [port, adminPort] = [freePort(), freePort()];
+  const env = { ...environment(dataDir, port, adminPort), INKLING_DATABASE_URL: databaseElsewhere() };
+  const key = inkling(env, "keys", "create", "--name", "test").stdout.trim();
+  const server = Bun.spawn([...INKLING, "serve"], {
+    env,
+    stdin: "ignore",
+    stdout: "inherit",
+    stderr: "pipe",
+  });
+  const log = new Response(server.stderr).text();
+  const get = (path: string) =>
+    fetch(`http://127.0.0.1:${port}${path}`, { headers: { authorization: `Bearer ${key}` } })
+      .then(({ status }) => status)
+      .catch(() => 0);
+  await until(async () => server.exitCode !== null || (await get("/readyz")) === 200);
+  const statuses = [
+    await get("/v1/ip-intel/geolocate/81.2.69.142"),
+    await get("/v1/ip-intel/reputation/8.8.8.8"),
+  ];
+  const doctor = inkling(env, "doctor", "--json").stdout;
+  const verify = inkling(env, "data", "verify").exitCode;
+  const mapped = readFileSync(`/proc/${server.pid}/maps`, "utf8").match(/\.seg$/gm)?.length ?? 0;
+  server.kill("SIGTERM");
+  return { statuses, exitCode: await server.exited, log: await log, doctor, verify, mapped };
+}
+
+async function readSeed(path: string): Promise<Seen["seed"]> {
+  const mappings = () => readFileSync("/proc/self/maps", "utf8").split(path).length - 1;
+  const read = () => {
+    const copies = Array.from({ length: 20 }, () => loadStable(path).bytes);
+    return { last: copies[0]!.at(-1), mapped: mappings() };
+  };
+  const seen = read();
+  for (let tries = 0; tries < 100 && mappings() > 0; tries++) {
+    await Bun.sleep(1);
+    Bun.gc(true);
+  }
+  return { ...seen, left: mappings() };
+}
+
+const databaseElsewhere = () => `sqlite://${join(temporaryFolder(), "inkling.db")}`;
+
+function environment(dataDir: string, port = freePort(), adminPort = freePort()): Record<string, string> {
+  return {
+    PATH: process.env.PATH ?? "",
+    INKLING_DATA_DIR: dataDir,
+    INKLING_PORT: `${port}`,
+    INKLING_ADMIN_PORT: `${adminPort}`,
+    INKLING_WORKERS: "1",
+  };
+}
+
+function inkling(env: Record<string, string>, ...args: string[]) {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([...INKLING, ...args], { env, stdin: "ignore" });
+  return { exitCode, stdout: stdout.toString(), stderr: stderr.toString() };
+}
+
+if (import.meta.main) {
+  const [, , dataDir = ""] = process.argv;
+  const whileFull = await answerOnFull();
+  smallDisk(dataDir);
+  for (const n of [1, 2, 3]) smallRelease(dataDir, n);
+  const names = releaseNames(dataDir);
+  // The audit trail can be written: only the switch cannot.
+  const elsewhere = `sqlite://${dataDir}-database/inkling.db`;
+  const switches = () =>
+    ["rollback", `rollback ${names[2]}`, "unpin"].map((args) => run(dataDir, args.split(" "), elsewhere));
+  pin(dataDir, names[1]!);
+  fill(dataDir);
+  const full = switches();
+  const withoutTrail = run(dataDir, ["unpin"]);
+  for (const file of readdirSync(join(dataDir, "segments"))) {
+    if (file.endsWith(".verified")) rmSync(join(dataDir, "segments", file));
+  }
+  rmSync(join(dataDir, "fill"));
+  const seed = join(dataDir, "seed.mmdb");
+  writeFileSync(seed, Buffer.alloc(MAP_FROM, 7));
+  mount("-o", "remount,ro", dataDir);
+  const inside = environment(dataDir);
+  const seen = {
+    names,
+    whileFull,
+    full,
+    withoutTrail,
+    readOnly: switches(),
+    served: await serve(dataDir),
+    serve: await serveCommand(dataDir),
+    seed: await readSeed(seed),
+    databaseInside: {
+      serve: inkling(inside, "serve").stderr,
+      doctor: inkling(inside, "doctor", "--json").stdout,
+    },
+  };
+  process.stdout.write(`${JSON.stringify(seen satisfies Seen)}\n`);
+  process.exit(0);
+}

@@ -1,0 +1,404 @@
+// Several workers on one port, as real processes: shared state, a worker that dies, and shutdown.
+
+import { afterEach, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseNewKey } from "../../../packages/server/src/keys/key-input.ts";
+import { openStore, type Store } from "../../../packages/server/src/store/store.ts";
+import { fetch } from "../../harness/checked-fetch.ts";
+import { childrenOf, isAlive } from "../../harness/main-process.ts";
+import {
+  SMALL_NETWORK,
+  smallDomain,
+  smallFlag,
+  smallRelease,
+  temporaryFolder,
+} from "../../harness/release.ts";
+import type { Ports } from "../../harness/server-process.ts";
+import { freshToken } from "../../harness/tokens.ts";
+import { until } from "../../harness/until.ts";
+
+const TOKEN = freshToken();
+const ADDRESS = SMALL_NETWORK.replace("0/24", "142");
+const GEOLOCATE = `/v1/ip-intel/geolocate/${ADDRESS}`;
+const WORKERS = 2;
+/** Enough new connections to reach every worker; the chance that one is missed is 1 in 2^31. */
+const CONNECTIONS = 32;
+
+class Server {
+  readonly child: Bun.Subprocess<"ignore", "pipe", "pipe">;
+  readonly dataDir: string;
+  readonly databaseUrl: string;
+  log = "";
+  port = 0;
+  adminPort = 0;
+
+  constructor(options: Record<string, unknown> = {}) {
+    this.dataDir = temporaryFolder();
+    smallRelease(this.dataDir, 1);
+    this.databaseUrl = `sqlite://${join(this.dataDir, "inkling.db")}`;
+    const { dataDir, databaseUrl } = this;
+    const given = { dataDir, databaseUrl, apiKey: TOKEN, workers: WORKERS, logLevel: "info", ...options };
+    this.child = Bun.spawn(
+      [process.execPath, join(import.meta.dir, "../../harness/server-process.ts"), JSON.stringify(given)],
+      {
+        stdio: ["ignore", "pipe", "pipe"],
+        env: { ...process.env, INKLING_MAXMIND_LICENSE_KEY: "made-up-secret" },
+      },
+    );
+    void this.readLog();
+  }
+
+  /** @returns false when it ended instead */
+  async start(): Promise<boolean> {
+    let printed = "";
+    for await (const chunk of this.child.stdout) {
+      printed += new TextDecoder().decode(chunk);
+      if (!printed.endsWith("\n")) continue;
+      Object.assign(this, JSON.parse(printed) as Ports);
+      return true;
+    }
+    return false;
+  }
+
+  private async readLog(): Promise<void> {
+    for await (const chunk of this.child.stderr) this.log += new TextDecoder().decode(chunk);
+  }
+
+  /** All log lines of one event. */
+  events(name: string): Record<string, unknown>[] {
+    return this.log
+      .split("\n")
+      .filter((line) => line.includes(`"event":"${name}"`))
+      .map((line) => JSON.parse(line));
+  }
+
+  get workers(): number[] {
+    return childrenOf(this.child.pid);
+  }
+
+  /** On a connection of its own. */
+  get(path: string, token = TOKEN): Promise<Response> {
+    return fetch(`http://127.0.0.1:${this.port}${path}`, {
+      headers: { Authorization: `Bearer ${token}`, Connection: "close" },
+      keepalive: false,
+    });
+  }
+
+  /** Waits until the response on each of many connections passes: then it does for every worker. */
+  async everywhere(path: string, isSo: (response: Response) => unknown, token = TOKEN): Promise<void> {
+    const isSoOnce = async () => isSo(await this.get(path, token));
+    await until(async () =>
+      (await Promise.all(Array.from({ length: CONNECTIONS }, isSoOnce))).every(Boolean),
+    );
+  }
+
+  /** The sum of a metric's rows. */
+  async metric(name: string, labels = ""): Promise<number> {
+    const text = await (await fetch(`http://127.0.0.1:${this.adminPort}/metrics`)).text();
+    return text
+      .split("\n")
+      .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
+      .filter((line) => line.includes(labels))
+      .reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
+  }
+
+  /** Sends requests on many connections at once until `signal`; each goes on after an error. */
+  async load(signal: AbortSignal): Promise<{ ok: number; failed: number; other: number }> {
+    const seen = { ok: 0, failed: 0, other: 0 };
+    const client = async () => {
+      while (!signal.aborted) {
+        try {
+          const response = await fetch(`http://127.0.0.1:${this.port}${GEOLOCATE}`, {
+            headers: { Authorization: `Bearer ${TOKEN}` },
+          });
+          await response.arrayBuffer();
+          if (response.status === 200) seen.ok++;
+          else seen.other++;
+        } catch {
+          seen.failed++;
+          await Bun.sleep(5);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: CLIENTS }, client));
+    return seen;
+  }
+}
+
+const CLIENTS = 8;
+
+const running: Server[] = [];
+async function start(options: Record<string, unknown> = {}): Promise<Server> {
+  const server = new Server(options);
+  running.push(server);
+  if (!(await server.start())) throw new Error(`it did not start: ${server.log}`);
+  return server;
+}
+
+afterEach(async () => {
+  for (const server of running.splice(0)) {
+    const { workers } = server;
+    server.child.kill("SIGKILL");
+    await server.child.exited;
+    await until(() => !workers.some(isAlive));
+  }
+});
+
+async function keyWith(
+  store: Store,
+  limits: Record<string, unknown>,
+): Promise<{ token: string; id: string }> {
+  const { key, token } = await store.createKey(parseNewKey({ name: "test", ...limits }, Date.now()));
+  return { token, id: key.id };
+}
+
+async function withStore<T>({ databaseUrl }: Server, use: (store: Store) => Promise<T>): Promise<T> {
+  const store = await openStore(databaseUrl);
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}
+
+const linux = process.platform === "linux" ? describe : describe.skip;
+
+linux("several workers", () => {
+  test("have no credential of the primary's in their environment", async () => {
+    const server = await start({ workerEnvironment: { PATH: "/usr/bin", TZ: "UTC" } });
+    const environmentOf = (pid: number) => readFileSync(`/proc/${pid}/environ`, "utf8");
+    expect(environmentOf(server.child.pid)).toContain("made-up-secret"); // otherwise this shows nothing
+    expect(server.workers).toHaveLength(WORKERS);
+    for (const pid of server.workers) {
+      const names = environmentOf(pid)
+        .split("\0")
+        .filter(Boolean)
+        .map((line) => line.split("=")[0]!);
+      expect(names.filter((name) => !/^(PATH|TZ|NODE_CHANNEL_\w+)$/.test(name))).toEqual([]);
+    }
+  });
+
+  test("share limits, quotas, usage and metrics", async () => {
+    const server = await start();
+    const [limited, quota] = await withStore(server, async (store) => [
+      await keyWith(store, { rate: 1, burst: 60 }),
+      await keyWith(store, { quota: 50 }),
+    ]);
+    await server.everywhere("/v1/status", ({ status }) => status === 200, quota!.token);
+    const allow = async (token: string, requests: number) => {
+      const statuses = await Promise.all(
+        Array.from({ length: requests }, async () => (await server.get(GEOLOCATE, token)).status),
+      );
+      return {
+        allowed: statuses.filter((status) => status === 200).length,
+        refused: statuses.filter((status) => status === 429).length,
+      };
+    };
+
+    const from = Date.now();
+    const rated = await allow(limited!.token, 200);
+    const seconds = (Date.now() - from) / 1_000;
+    expect(rated.allowed).toBeGreaterThanOrEqual(60);
+    expect(rated.allowed).toBeLessThanOrEqual(60 + seconds);
+    expect(rated.allowed + rated.refused).toBe(200);
+
+    expect(await allow(quota!.token, 120)).toEqual({ allowed: 50, refused: 70 });
+    const last = await server.get(GEOLOCATE, quota!.token);
+    expect(((await last.json()) as { code: string }).code).toBe("QUOTA_EXCEEDED");
+    expect(last.headers.get("ratelimit")).toContain('"daily";r=0');
+
+    expect(await server.metric("inkling_lookups_total")).toBe(50 + rated.allowed);
+    expect(await server.metric("inkling_http_requests_total", 'status="429"')).toBe(70 + 1 + rated.refused);
+    expect(await server.metric("inkling_http_request_duration_seconds_count", "geolocate")).toBe(321);
+    expect(await server.metric("inkling_workers", 'state="serving"')).toBe(WORKERS);
+    server.child.kill("SIGTERM");
+    expect(await server.child.exited).toBe(0);
+    await withStore(server, async (store) => {
+      const used = await store.usage.readByDay(quota!.id, "2000-01-01", "2999-12-31");
+      expect(used).toMatchObject([
+        { lookup: "geolocate", count: 50 },
+        { lookup: "quota_exceeded", count: 71 },
+      ]);
+      const [, slowed] = await store.usage.readByDay(limited!.id, "2000-01-01", "2999-12-31");
+      expect(slowed).toMatchObject({ lookup: "rate_limited", count: rated.refused });
+    });
+  });
+
+  test("all get changed keys, overrides and releases", async () => {
+    const server = await start();
+    const { dataDir } = server;
+    const key = await withStore(server, (store) => keyWith(store, {}));
+    await server.everywhere(GEOLOCATE, ({ status }) => status === 200, key.token);
+    await withStore(server, (store) => store.revokeKey(key.id));
+    await server.everywhere(GEOLOCATE, ({ status }) => status === 401, key.token);
+
+    const reputation = `/v1/ip-intel/reputation/${ADDRESS}`;
+    await withStore(server, (store) =>
+      store.overrides.put(
+        [
+          {
+            kind: "network",
+            value: SMALL_NETWORK,
+            flag: smallFlag(1),
+            verdict: false,
+            note: "",
+            author: "test",
+            createdAt: Date.now(),
+            expiresAt: undefined,
+          } as never,
+        ],
+        { actor: "test", way: "cli" },
+      ),
+    );
+    await server.everywhere(
+      reputation,
+      async (response) => ((await response.json()) as Record<string, boolean>)[smallFlag(1)] === false,
+    );
+
+    for (const n of [2, 3]) {
+      const { id } = smallRelease(dataDir, n);
+      await server.everywhere(GEOLOCATE, (response) => response.headers.get("inkling-data-version") === id);
+      await server.everywhere("/v1/status", async (response) => {
+        const status = (await response.json()) as { release: { id: string; verified: boolean } };
+        return status.release.id === id && status.release.verified;
+      });
+    }
+    const email = await server.get(`/v1/user-intel/email/a@${smallDomain(3)}`);
+    expect(((await email.json()) as { disposable: boolean }).disposable).toBe(true);
+  });
+
+  test("log the networks of a traced key, and nothing of its callers once that has ended", async () => {
+    const server = await start({ logLevel: "error" });
+    const id = await withStore(server, async (store) => {
+      const { token, id } = await keyWith(store, {});
+      await until(async () => (await server.get(GEOLOCATE, token)).status === 200);
+      expect(server.events("key-traced")).toEqual([]);
+      await store.changeKey(id, { tracedUntil: Date.now() + 60_000 });
+      await until(async () => {
+        await server.get(GEOLOCATE, token);
+        return server.events("key-traced").length > 0;
+      });
+      return id;
+    });
+    expect(server.events("key-traced")[0]).toMatchObject({ key: id, network: "127.0.0.0/24", level: "info" });
+    expect(server.log).not.toContain("127.0.0.1");
+  });
+
+  test("one that is killed loses only its own requests", async () => {
+    const server = await start();
+    const stop = new AbortController();
+    const load = server.load(stop.signal);
+    await until(async () => (await server.metric("inkling_lookups_total")) > 200);
+    const before = server.workers;
+    expect(before).toHaveLength(WORKERS);
+    const lookups = await server.metric("inkling_lookups_total");
+    process.kill(before[0]!, "SIGKILL");
+    await until(() => server.workers.length === WORKERS && !server.workers.includes(before[0]!));
+    expect(await server.metric("inkling_lookups_total")).toBeGreaterThanOrEqual(lookups);
+    await until(async () => (await server.metric("inkling_workers", 'state="serving"')) === WORKERS);
+    const after = await server.metric("inkling_lookups_total");
+    await until(async () => (await server.metric("inkling_lookups_total")) > after + 200);
+    stop.abort();
+    const seen = await load;
+    // A client has one request under way; while the port's queue of the dead worker is cleared, a second may fail.
+    expect(seen.failed).toBeLessThanOrEqual(2 * CLIENTS);
+    expect(seen.other).toBe(0);
+    expect(seen.ok).toBeGreaterThan(400);
+    expect(await server.metric("inkling_worker_restarts_total")).toBe(1);
+    const [died] = server.events("worker-died");
+    expect(died).toMatchObject({ level: "error", pid: before[0], signal: "SIGKILL", next_in_ms: 0 });
+    // Answers of the killed worker are counted, although it could not report them.
+    const counted = await server.metric("inkling_lookups_total");
+    expect(counted).toBeGreaterThanOrEqual(seen.ok);
+    // What it had counted and not yet sent, a client's fetch may have sent again to another worker.
+    expect(counted).toBeLessThanOrEqual(seen.ok + seen.failed + CLIENTS);
+    server.child.kill("SIGTERM");
+    expect(await server.child.exited).toBe(0);
+    await withStore(server, async (store) => {
+      const [key] = await store.listKeys();
+      const [entry] = await store.usage.readByDay(key!.id, "2000-01-01", "2999-12-31");
+      expect(entry!.count).toBe(counted);
+    });
+  });
+
+  test("one that dies repeatedly is restarted with a delay, and one that is stopped is replaced without a failed request", async () => {
+    const server = await start();
+    for (let deaths = 1; deaths <= 3; deaths++) {
+      process.kill(server.workers[0]!, "SIGKILL");
+      await until(() => server.events("worker-died").length === deaths);
+      await until(() => server.workers.length === WORKERS);
+    }
+    const waits = server.events("worker-died").map(({ next_in_ms }) => next_in_ms as number);
+    expect(Math.max(...waits)).toBeGreaterThanOrEqual(200);
+    await until(async () => (await server.metric("inkling_workers", 'state="serving"')) === WORKERS);
+
+    const stop = new AbortController();
+    const load = server.load(stop.signal);
+    const [first] = server.workers;
+    process.kill(first!, "SIGTERM");
+    await until(() => server.events("worker-ended").length === 1);
+    await until(async () => (await server.metric("inkling_workers", 'state="serving"')) === WORKERS);
+    stop.abort();
+    const seen = await load;
+    expect(seen.other).toBe(0);
+    expect(seen.ok).toBeGreaterThan(0);
+    expect(server.events("worker-ended")[0]).toMatchObject({ level: "info", pid: first, exit_code: 0 });
+  });
+
+  test("end with their primary, however it ends", async () => {
+    const server = await start();
+    const { workers } = server;
+    expect(workers).toHaveLength(WORKERS);
+    server.child.kill("SIGKILL");
+    await until(() => !workers.some(isAlive));
+  });
+
+  test("finish requests under way when the server stops", async () => {
+    const server = await start();
+    const { workers } = server;
+    const stop = new AbortController();
+    const load = server.load(stop.signal);
+    await until(async () => (await server.metric("inkling_lookups_total")) > 100);
+    // A terminal and a service manager signal every process of the group.
+    for (const pid of workers) process.kill(pid, "SIGINT");
+    server.child.kill("SIGTERM");
+    const exitCode = await server.child.exited;
+    stop.abort();
+    const { ok } = await load;
+    expect(exitCode).toBe(0);
+    await until(() => !workers.some(isAlive));
+    expect(server.events("worker-died")).toEqual([]);
+    await withStore(server, async (store) => {
+      const [key] = await store.listKeys();
+      const [entry] = await store.usage.readByDay(key!.id, "2000-01-01", "2999-12-31");
+      expect(entry!.count).toBe(ok);
+    });
+  });
+
+  test.each([
+    ["not shared", false],
+    ["may be shared", true],
+  ])("do not start on a port that another program has and %s", async (_, reusePort) => {
+    const other = Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      reusePort,
+      development: false,
+      fetch: () => new Response(),
+    });
+    const server = new Server({ port: other.port });
+    expect(await server.start()).toBe(false);
+    expect(server.log).toContain(`port ${other.port} on 127.0.0.1 is in use by another program`);
+    expect(await server.child.exited).not.toBe(0);
+    await other.stop(true);
+  });
+
+  test("do not start on a port that other workers use", async () => {
+    const first = await start();
+    const second = new Server({ port: first.port });
+    expect(await second.start()).toBe(false);
+    expect(second.log).toContain("is in use by another program");
+    expect((await first.get(GEOLOCATE)).status).toBe(200);
+  });
+});
