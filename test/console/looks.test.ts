@@ -126,7 +126,10 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await go("assess");
     await page.getByLabel("Event").waitFor();
     await look("assess");
-    await go(`assess?ip=81.2.69.142&email=info@${smallDomain(3)}&expected_country=FR`);
+    await page.getByLabel("IP address").fill("81.2.69.142");
+    await page.getByLabel("Email address").fill(`info@${smallDomain(3)}`);
+    await page.getByLabel("Expected country").fill("FR");
+    await click("Assess");
     await page.getByText("Evidence about the email address").waitFor();
     if (device === "phone") await page.getByText(/^\d+ facts that rules can read$/).click();
     await look("assessed");
@@ -173,8 +176,28 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await go("data");
     await click(/^Show changes in/);
     await page.getByText(/Abuser: IPv4 addresses 256 added/).waitFor();
-    expect(await page.locator("table").first().locator("tbody tr").count()).toBe(ALL_FEEDS.length);
     await look("data");
+    await click(/^Show all \d+: Feeds/);
+    expect(await page.locator("table").first().locator("tbody tr").count()).toBe(ALL_FEEDS.length);
+    await page.getByLabel("Filter", { exact: true }).fill("ipsum");
+    await page.getByRole("link", { name: "ipsum-3", exact: true }).click();
+    await page.getByRole("heading", { name: "What it claims about a value" }).waitFor();
+    await page.getByLabel("Value").fill("nonsense");
+    await click("Look up");
+    await page.getByText("nonsense is no value that can be looked up.").waitFor();
+    await page.getByLabel("Value").fill("8.8.8.8");
+    await click("Look up");
+    await page.getByText("ipsum-3 is not in the evidence about 8.8.8.8.").waitFor();
+    await answer(page, "lookup", TOR_EXIT);
+    await page.getByLabel("Value").fill("185.220.101.1");
+    await click("Look up");
+    const claims = page.getByRole("table", { name: "Claims of ipsum-3 about 185.220.101.1" });
+    expect((await claims.getByRole("row").allInnerTexts()).at(-1)).toMatch(
+      /185\.220\.101\.1[\s\S]*label only[\s\S]*traffic of a Tor exit's users/,
+    );
+    await page.unroute("**/admin/v1/lookup");
+    await look("feed");
+    await go("data");
     await click("Roll back");
     await page.getByRole("dialog").waitFor();
     await look("dialog");
@@ -198,6 +221,13 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     );
     expect(await away.getAttribute("title")).toContain("parts?and=a,query");
     expect(await page.getByText("<img src=x").count()).toBe(1); // text, not an element
+    await page.getByText("2 feeds: publisher: … could not be reached: host not found").click();
+    await page.getByRole("link", { name: "second-of-two" }).first().waitFor();
+    expect(await page.getByText("see above").count()).toBe(2);
+    await page.getByLabel("State").selectOption("missing");
+    expect(await page.locator("table").first().locator("tbody tr").count()).toBe(1);
+    expect(await page.locator("table .badge").first().getAttribute("class")).toBe("badge bad");
+    await page.getByLabel("State").selectOption("");
     expect(await page.locator(".scroll").evaluateAll(widerInside)).toEqual([]);
     await look("data-troubled");
     await page.unrouteAll();
@@ -286,7 +316,7 @@ describe("without data", () => {
   afterAll(() => empty?.stop());
 
   const EMPTY: readonly [name: string, hash: string, text: string][] = [
-    ["assess", "assess?ip=8.8.8.8", "The server has no release"],
+    ["assess", "assess", "Nothing is stored, logged or counted."],
     ["rules", "rules", "No ruleset yet: the score decides."],
     ["decisions", "decisions", "This server stores no decisions"],
     ["data", "data", "No release yet"],

@@ -10,7 +10,7 @@ import { launchBrowser } from "../browser.ts";
 import { fetch } from "../checked-fetch.ts";
 import { smallCity, smallDomain, smallRelease, temporaryFolder } from "../release.ts";
 import { until } from "../until.ts";
-import { HOSTS, HOUR, NO_TRAFFIC, TOR_EXIT } from "./answers.ts";
+import { HOSTS, HOUR, NO_TRAFFIC, TOR_EXIT, TROUBLED_FEEDS } from "./answers.ts";
 import {
   ConsoleBrowser,
   type ConsoleServer,
@@ -21,7 +21,7 @@ import {
   waitForMessage,
 } from "./console-server.ts";
 
-const ALL_FILES_BYTES = 122_000;
+const ALL_FILES_BYTES = 128_000;
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -537,12 +537,48 @@ describe("data", () => {
 
   test("a feed is turned off and on; terms are read on the command line", async () => {
     await go("data");
+    await button(/^Show all \d+: Not in use/).click();
     await confirm(page, "Turn off ipsum-3", "Turn off");
     await waitForMessage(page, "ipsum-3 is off: a build follows within seconds");
     await confirm(page, "Turn on ipsum-3", "Turn on");
     await waitForMessage(page, "ipsum-3 is on: a build follows within seconds");
     await button("Turn off ipsum-3").waitFor();
     await page.getByText("To read its terms: inkling feeds enable dshield").waitFor();
+  });
+
+  test("a feed has a page with its switch, also when it is off or unknown", async () => {
+    await go("data/ipsum-3");
+    await page.getByRole("heading", { name: "ipsum-3" }).waitFor();
+    const publisher = page.getByRole("link", { name: /ipsum/ });
+    expect(await publisher.getAttribute("target")).toBe("_blank");
+    await confirm(page, "Turn off ipsum-3", "Turn off");
+    await waitForMessage(page, "ipsum-3 is off: a build follows within seconds");
+    await confirm(page, "Turn on ipsum-3", "Turn on");
+    await button("Turn off ipsum-3").waitFor();
+    await go("data/no-such-feed");
+    await page.getByText("There is no feed no-such-feed.").waitFor();
+  });
+
+  test("a feed on a server that does not build has a switch that says why it cannot be used", async () => {
+    await page.route("**/admin/v1/data/feeds", (route) =>
+      route.fulfill({ json: { feeds: [{ ...TROUBLED_FEEDS[1]!, on: null }], unused: [] } }),
+    );
+    await go("data/getting-old");
+    await page.getByText("This server does not build releases.").waitFor();
+    expect(await button("Turn off").isDisabled()).toBe(true);
+    await page.unroute("**/admin/v1/data/feeds");
+  });
+
+  test("the only release cannot be rolled back", async () => {
+    await page.route("**/admin/v1/data/releases", async (route) => {
+      const { releases } = (await (await route.fetch()).json()) as { releases: { current: boolean }[] };
+      await route.fulfill({ json: { releases: releases.filter(({ current }) => current) } });
+    });
+    await go("keys");
+    await go("data");
+    await page.getByText("No older release is kept, so there is none to roll back to.").waitFor();
+    expect(await button("Roll back").isDisabled()).toBe(true);
+    await page.unroute("**/admin/v1/data/releases");
   });
 
   test("an update is followed to its end, through a time without answers", async () => {
