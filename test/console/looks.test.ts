@@ -38,7 +38,7 @@ let tabs: ConsoleBrowser;
 beforeAll(async () => {
   const dataDir = temporaryFolder();
   for (const n of [1, 2]) smallRelease(dataDir, n);
-  smallRelease(dataDir, 3, [], ALL_FEEDS);
+  smallRelease(dataDir, 3, [], ALL_FEEDS, true);
   server = await startConsole(dataDir);
   tabs = new ConsoleBrowser(await launchBrowser(), server);
 });
