@@ -1,6 +1,6 @@
 // guards.ts: the flags that guarded networks never have, by kind of guard.
 //
-// catalog/guard-feeds.ts has the networks, docs/policy.md the reasons.
+// catalog/guard-feeds.ts has the networks, docs/guards.md the reasons.
 
 import type { GuardKind, NetworkLabel } from "../catalog/claims.ts";
 import { ALL_FLAGS, IS_ABUSER, IS_PROXY } from "./flags.ts";

@@ -1,7 +1,7 @@
 // range-table.ts: the covering of an address space -> the v4* or v6* sections of a segment, or of its evidence.
 //
 // in   the covering of one family, values below VALUE_LIMIT (record numbers)
-// out  its sections as docs/segment-format.md describes them; the reader is packages/engine/src/segment/ranges.ts
+// out  its sections as packages/engine/segment-format.md describes them; the reader is packages/engine/src/segment/ranges.ts
 // cost one pass over the ranges for each 8 bits of depth; beyond the sections 12 bytes for each node of one depth
 
 import {

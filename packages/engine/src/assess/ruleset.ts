@@ -1,6 +1,6 @@
 // ruleset.ts: the text of a ruleset -> its compiled rules, or every mistake in it with line and column.
 //
-// in   TOML, as docs/decisions.md describes it
+// in   TOML, as docs/rulesets.md describes it
 // out  a Ruleset
 // err  RulesetError with all mistakes
 // note A mistake in a table is placed at the table's header, one in a condition at its character.
