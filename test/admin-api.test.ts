@@ -446,7 +446,7 @@ test("HEAD over HTTP/1.0, without a host, has the headers of GET", async () => {
     if (received.includes("\r\n\r\n")) resolve(received);
   });
   socket.write(`HEAD /admin/v1/session HTTP/1.0\r\nAuthorization: Bearer ${token}\r\n\r\n`);
-  expect(await promise).toMatch(/^HTTP\/1\.1 200 OK\r\n(.*\r\n)*content-length: 40\r\n/i);
+  expect(await promise).toMatch(/^HTTP\/1\.1 200 OK\r\n(.*\r\n)*content-length: 74\r\n/i);
   socket.destroy();
 });
 

@@ -42,7 +42,7 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
   const seen = { refreshes: 0, keyRefreshes: 0 };
   const options = {
     overrides: store.overrides,
-    adminToken: store.adminToken as Pick<Store["adminToken"], "hash">,
+    adminToken: store.adminToken as Pick<Store["adminToken"], "find" | "recordUse">,
     store,
     keyLoader: { refresh: async () => void seen.keyRefreshes++ },
     keyring: { find: () => undefined },

@@ -134,6 +134,9 @@ const HOOK = { url: "https://example.com/hook", events: ["data.stale"] } as cons
 const webhookWith = (members: object) => expect.objectContaining({ ...HOOK, ...members });
 const addWebhook = async ({ webhooks }: Store) =>
   (await webhooks.add({ ...HOOK, allowInner: false }, ADA)).webhook.id;
+const bobsToken = expect.objectContaining({ name: "bob", scope: "read", state: "active" });
+const addBobsToken = ({ adminToken }: Store) =>
+  adminToken.add({ name: "bob", scope: "read", expiresAt: undefined }, ADA);
 const keyWith = (members: object) => expect.objectContaining({ name: "shop", ...members });
 
 /** Changes that are proved here, each by at least one command line. */
@@ -185,6 +188,21 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
       return [
         ["admin", "token", "rotate"],
         { action: "admin-token-made", subject, before: token, after: token },
+      ];
+    },
+  ],
+  "admin-tokens create": [
+    async () => [
+      ["admin-tokens", "create", "bob", "--scope", "read", "--expires", "90d"],
+      { action: "admin-token-made", subject: "bob", before: null, after: bobsToken },
+    ],
+  ],
+  "admin-tokens revoke": [
+    async (host) => {
+      await host.withStore(addBobsToken);
+      return [
+        ["admin-tokens", "revoke", "bob"],
+        { action: "admin-token-revoked", subject: "bob", before: bobsToken, after: null },
       ];
     },
   ],
@@ -537,6 +555,7 @@ const READS = [
   "rules list",
   "rules replay",
   "rules show",
+  "admin-tokens list",
   "webhooks deliveries",
   "webhooks list",
   "webhooks test",
@@ -783,6 +802,16 @@ describe("the admin API", () => {
         {},
         { action: "key-rotated", subject: id, before: keyWith({}), after: keyWith({}) },
       ];
+    },
+    make_admin_token: async () => [
+      "admin-tokens",
+      { name: "bob", scope: "read" },
+      { action: "admin-token-made", subject: "bob", before: null, after: bobsToken },
+    ],
+    revoke_admin_token: async ({ store }) => {
+      await addBobsToken(store);
+      const entry = { action: "admin-token-revoked", subject: "bob", before: bobsToken, after: null };
+      return ["admin-tokens/bob", undefined, entry];
     },
     put_override: async () => [
       "overrides",

@@ -832,6 +832,66 @@ for (const backend of BACKENDS) {
       });
     });
 
+    describe("named admin tokens", () => {
+      const READ = { name: "bob", scope: "read", expiresAt: undefined } as const;
+
+      test("are found by their hash in every process, until one revokes them", async () => {
+        const stores = [await open(), await open()] as const;
+        const root = (await stores[0].adminToken.create(ADA))!;
+        const { adminToken, token } = await stores[0].adminToken.add(READ, ADA);
+        expect([isAdminToken(token), adminToken.hint]).toEqual([true, `${token.slice(0, 14)}…`]);
+        const found = await stores[1].adminToken.find(hashToken(token));
+        expect(found).toMatchObject({ name: "bob", scope: "read", lastUsedOn: undefined });
+        expect(await stores[1].adminToken.find(hashToken(root))).toMatchObject({
+          name: undefined,
+          scope: "write",
+        });
+        expect(await codeOf(stores[1].adminToken.add({ ...READ, scope: "write" }, ADA))).toBe("CONFLICT");
+        await stores[0].adminToken.rotate(ADA); // the root token: named tokens remain
+        expect(await stores[1].adminToken.find(hashToken(root))).toBeUndefined();
+        expect(await stores[1].adminToken.find(hashToken(token))).toEqual(found!);
+        expect(await stores[1].adminToken.revoke("bob", ADA)).toEqual(adminToken);
+        expect(await stores[0].adminToken.find(hashToken(token))).toBeUndefined();
+        expect(await stores[0].adminToken.revoke("bob", ADA)).toBeUndefined();
+        expect(await stores[0].adminToken.list()).toEqual([]);
+        const { items } = await stores[0].overrides.audit({ limit: 10 }, { subject: "bob" });
+        expect(items.map(({ actor, action }) => `${actor} ${action}`)).toEqual([
+          "ada admin-token-revoked",
+          "ada admin-token-made",
+        ]);
+        expect(JSON.stringify(items)).not.toContain(token.slice(14, 42));
+      });
+
+      test("two processes create the same name at the same time: one is refused", async () => {
+        const stores = [await open(), await open()];
+        const results = await Promise.all(stores.map((store) => codeOf(store.adminToken.add(READ, ADA))));
+        expect(results.toSorted()).toEqual(["CONFLICT", undefined]);
+      });
+
+      test("end with their expiry, and keep their name until they are revoked", async () => {
+        const store = await open();
+        const at = (expiresAt: number) =>
+          store.adminToken.add({ ...READ, name: `n${expiresAt}`, expiresAt }, ADA);
+        const [over, valid] = [await at(NOW), await at(NOW + 1)];
+        expect(await store.adminToken.find(hashToken(over.token))).toBeUndefined();
+        expect(await store.adminToken.find(hashToken(valid.token))).toMatchObject({ name: `n${NOW + 1}` });
+        expect(await store.adminToken.get(`n${NOW}`)).toEqual(over.adminToken);
+        expect(await store.adminToken.list()).toEqual([over.adminToken, valid.adminToken]);
+      });
+
+      test("have the day of their last use", async () => {
+        const store = await open();
+        const { token } = await store.adminToken.add(READ, ADA);
+        const find = async () => (await store.adminToken.find(hashToken(token)))!;
+        await store.adminToken.recordUse(await find());
+        const today = new Date(NOW).toISOString().slice(0, 10);
+        expect([(await find()).lastUsedOn, (await store.adminToken.get("bob"))?.lastUsedOn]).toEqual([
+          today,
+          today,
+        ]);
+      });
+    });
+
     describe("tables", () => {
       test("five processes that start at the same time migrate once", async () => {
         const stores = await Promise.all([1, 2, 3, 4, 5].map(() => open()));
@@ -862,6 +922,17 @@ for (const backend of BACKENDS) {
         expect(rows(await store.listKeys())).toEqual(rows([key]));
         expect((await store.overrides.load()).overrides).toEqual([]);
         expect(await store.adminToken.hash()).toBeUndefined();
+      });
+
+      test("a database from before named admin tokens gets their table; its root token is kept", async () => {
+        const database = new Database(address);
+        await migrate(database, NOW, MIGRATIONS.slice(0, 12));
+        const root = { hash: hashToken("root"), created_at: NOW };
+        await database.run((sql) => sql`INSERT INTO inkling_admin_tokens ${sql(root)}`);
+        await database.close();
+        const store = await open();
+        expect(await store.adminToken.list()).toEqual([]);
+        expect(await store.adminToken.find(root.hash)).toMatchObject({ name: undefined, scope: "write" });
       });
 
       test("entries of versions that recorded no way are kept, their way unknown", async () => {

@@ -245,6 +245,16 @@ async function adminRefusals(): Promise<Refusal[]> {
   await ask("no such key", "GET", `keys/key_${"9".repeat(16)}`);
   const { id } = await ask("a key", "POST", "keys", { name: "x" });
   await ask("its end", "DELETE", `keys/${id}`);
+  const { token } = await ask("an admin token", "POST", "admin-tokens", { name: "ada", scope: "read" });
+  const ada = { Authorization: `Bearer ${token}` };
+  await ask("a change with a read token", "POST", "keys", { name: "x" }, ada);
+  await ask("another author with a named token", "GET", "keys", undefined, {
+    ...ada,
+    "Inkling-Author": "bob",
+  });
+  await ask("the same name", "POST", "admin-tokens", { name: "ada", scope: "write" });
+  await ask("a name in upper case", "POST", "admin-tokens", { name: "Ada" });
+  await ask("no such admin token", "DELETE", "admin-tokens/eve");
   await ask("a change of a revoked key", "PATCH", `keys/${id}`, { name: "y" });
   await ask("no such decision", "GET", `decisions/asm_${"9".repeat(16)}`);
   await ask("no such ruleset", "GET", "rulesets/9");

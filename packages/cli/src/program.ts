@@ -46,6 +46,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   restore: async () => (await import("./commands/backup.ts")).addRestore,
   database: async () => (await import("./commands/database.ts")).addDatabase,
   admin: async () => (await import("./commands/admin.ts")).addAdmin,
+  "admin-tokens": async () => (await import("./commands/admin-tokens.ts")).addAdminTokens,
   config: async () => (await import("./commands/config.ts")).addConfig,
   health: async () => (await import("./commands/health.ts")).addHealth,
   doctor: async () => (await import("./commands/doctor.ts")).addDoctor,

@@ -6,6 +6,8 @@
 // The secret proves that a page of this origin sent the request: the cookie alone also goes to other ports of this host.
 // It is in localStorage, bound to the port, so that further tabs have it; of no use without the cookie, which no script reads.
 
+import type { AdminSession } from "@inkling/server/admin-answers";
+
 export const LOGGED_OUT = "inkling:logged-out";
 
 const SECRET = "inkling-console-secret";
@@ -14,9 +16,16 @@ export const hasSession = () => localStorage.getItem(SECRET) !== null;
 export const endSession = () => localStorage.removeItem(SECRET);
 
 /** @throws {ApiError} */
-export async function logIn(body: { readonly token: string; readonly author?: string }): Promise<void> {
-  const { secret } = await api<{ secret: string }>("session", { method: "POST", body });
+export async function logIn(body: {
+  readonly token: string;
+  readonly author?: string;
+}): Promise<AdminSession> {
+  const { secret, ...session } = await api<AdminSession & { secret: string }>("session", {
+    method: "POST",
+    body,
+  });
   localStorage.setItem(SECRET, secret);
+  return session;
 }
 
 /** An error whose message is written for the user. */

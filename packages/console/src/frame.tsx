@@ -2,7 +2,7 @@
 
 import type { DataOverview, Feed } from "@inkling/server/admin-answers";
 import type { RefObject } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import { api } from "./api.ts";
 import { Button, Linked, RelativeTime } from "./components/basics.tsx";
 import { lazyPage } from "./components/loaded.tsx";
@@ -16,11 +16,14 @@ import { KeysPage } from "./pages/keys/keys.tsx";
 import { LookupPage } from "./pages/lookup/lookup.tsx";
 import { OverridesPage } from "./pages/overrides/overrides.tsx";
 import { TrafficPage } from "./pages/traffic.tsx";
+import { SessionContext, useReadOnly } from "./session.ts";
 
 const AssessPage = lazyPage(async () => (await import("./pages/assess/assess.tsx")).AssessPage);
 const RulesPage = lazyPage(async () => (await import("./pages/rules/rules.tsx")).RulesPage);
 const DecisionsPage = lazyPage(async () => (await import("./pages/decisions/decisions.tsx")).DecisionsPage);
 const WebhooksPage = lazyPage(async () => (await import("./pages/webhooks.tsx")).WebhooksPage);
+
+const TokensPage = lazyPage(async () => (await import("./pages/tokens.tsx")).TokensPage);
 
 const PAGES = [
   { id: "lookup", title: "Lookup", Page: LookupPage },
@@ -33,6 +36,7 @@ const PAGES = [
   { id: "hosts", title: "Hosts", Page: HostsPage },
   { id: "overrides", title: "Overrides", Page: OverridesPage },
   { id: "webhooks", title: "Webhooks", Page: WebhooksPage },
+  { id: "tokens", title: "Admin tokens", Page: TokensPage },
   { id: "audit", title: "Audit", Page: AuditPage },
 ];
 
@@ -93,6 +97,7 @@ export function Frame({ logOut }: { logOut: () => void }) {
           ))}
         </nav>
         <span class="actions">
+          <SignedIn />
           <ThemeChoice />
           <Button text="Log out" onClick={logOut} />
         </span>
@@ -107,6 +112,17 @@ export function Frame({ logOut }: { logOut: () => void }) {
         ))}
       </footer>
     </>
+  );
+}
+
+function SignedIn() {
+  const session = useContext(SessionContext);
+  const readOnly = useReadOnly();
+  return (
+    <span class="faint" title={readOnly}>
+      {session?.author}
+      {readOnly && ", read only"}
+    </span>
   );
 }
 

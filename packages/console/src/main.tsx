@@ -1,23 +1,28 @@
 // main.tsx: the session: the login, or the console; and messages at the bottom of the window.
 
+import type { AdminSession } from "@inkling/server/admin-answers";
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, api, endSession, hasSession, LOGGED_OUT } from "./api.ts";
 import { Frame } from "./frame.tsx";
 import { MESSAGE, type Message, messageOf, useWindowEvent } from "./hooks.ts";
 import { LoginPage } from "./pages/login.tsx";
+import { SessionContext } from "./session.ts";
 
 /** `note`: why the user has to log in. */
-type Session = { readonly state: "checking" | "in" } | { readonly state: "out"; readonly note: string };
+type State =
+  | { readonly state: "checking" }
+  | { readonly state: "in"; readonly session: AdminSession }
+  | { readonly state: "out"; readonly note: string };
 
 function App() {
-  const [session, setSession] = useState<Session>({ state: "checking" });
-  const enter = () => setSession({ state: "in" });
-  const leave = (note = "") => setSession({ state: "out", note });
+  const [shown, setShown] = useState<State>({ state: "checking" });
+  const enter = (session: AdminSession) => setShown({ state: "in", session });
+  const leave = (note = "") => setShown({ state: "out", note });
   useEffect(() => {
     if (!hasSession()) return leave();
     const isLoggedOut = (error: unknown) => error instanceof ApiError && error.status === 401;
-    api("session").then(enter, (error) => leave(isLoggedOut(error) ? "" : messageOf(error)));
+    api<AdminSession>("session").then(enter, (error) => leave(isLoggedOut(error) ? "" : messageOf(error)));
   }, []);
   useWindowEvent(LOGGED_OUT, () => leave("Your session has ended: log in again."));
   const logOut = async () => {
@@ -27,8 +32,12 @@ function App() {
   };
   return (
     <>
-      {session.state === "in" && <Frame logOut={logOut} />}
-      {session.state === "out" && <LoginPage note={session.note} onLogin={enter} />}
+      {shown.state === "in" && (
+        <SessionContext.Provider value={shown.session}>
+          <Frame logOut={logOut} />
+        </SessionContext.Provider>
+      )}
+      {shown.state === "out" && <LoginPage note={shown.note} onLogin={enter} />}
       <Messages />
     </>
   );

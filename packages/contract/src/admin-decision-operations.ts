@@ -23,6 +23,7 @@ export const DECISION_OPERATIONS = {
     problems: RULESET_PROBLEMS,
     maxBodyBytes: MAX_RULESET_BYTES,
     audits: ["ruleset-published"],
+    writes: true,
     docs: 'publishes `{"text":"…","note":"…","current":7}`; `current` is optional: the newest number that you have read',
   },
   check_ruleset: {
@@ -32,6 +33,7 @@ export const DECISION_OPERATIONS = {
     summary: "Every mistake in a ruleset, or the results of its examples; changes nothing",
     maxBodyBytes: MAX_RULESET_BYTES,
     audits: [],
+    writes: false,
     docs: "every mistake in `text`, with line and column, or the results of its examples",
   },
   replay_ruleset: {
@@ -42,6 +44,7 @@ export const DECISION_OPERATIONS = {
     problems: ["RULESET_INVALID"],
     maxBodyBytes: MAX_RULESET_BYTES,
     audits: [],
+    writes: false,
     docs: "[replays](stored-decisions.md#replay) the draft in `text` over stored decisions since `since` (default 30 days). It stops after the newest 100,000 or after 10 seconds; `stopped` says so",
   },
   get_ruleset: {
@@ -64,6 +67,7 @@ export const DECISION_OPERATIONS = {
     headers: ["Location?"],
     problems: ["RULESET_NOT_FOUND", ...RULESET_PROBLEMS],
     audits: ["ruleset-rolled-back"],
+    writes: true,
     docs: "publishes the ruleset's text again, under the next number",
   },
   assess_visitor: {
@@ -75,6 +79,7 @@ export const DECISION_OPERATIONS = {
     problems: ["NO_RELEASE", "RULESET_INVALID"],
     maxBodyBytes: MAX_RULESET_BYTES,
     audits: [],
+    writes: false,
     docs: "assesses `visitor` by the newest ruleset, or by the draft in `text`",
   },
   list_decisions: {
@@ -90,6 +95,7 @@ export const DECISION_OPERATIONS = {
     tag: "Decisions",
     summary: "Delete the decisions about a `ref`, or all decisions before a time",
     audits: ["decisions-deleted"],
+    writes: true,
     docs: "deletes the decisions about `ref`, or all decisions `before` a time",
   },
   count_decisions: {
@@ -116,6 +122,7 @@ export const DECISION_OPERATIONS = {
     summary: "Report the outcome of a decision; the last outcome counts",
     problems: ["DECISION_NOT_FOUND"],
     audits: [],
+    writes: true,
     docs: 'labels a decision: `{"outcome":"legitimate"}` or `"abuse"`. It changes no verdict, so the audit trail has no entry',
   },
   list_webhooks: {
@@ -135,6 +142,7 @@ export const DECISION_OPERATIONS = {
     headers: ["Location"],
     problems: ["WEBHOOK_URL_REFUSED", "WEBHOOKS_FULL", "IDEMPOTENCY_KEY_INVALID"],
     audits: ["webhook-added"],
+    writes: true,
     docs: '201: adds a webhook, `{"url":"https://…","events":["data.stale"]}`, and returns its secret, shown once. Optional `allow_inner`',
   },
   get_webhook: {
@@ -154,6 +162,7 @@ export const DECISION_OPERATIONS = {
     summary: "Remove a webhook with its deliveries",
     problems: ["WEBHOOK_NOT_FOUND"],
     audits: ["webhook-removed"],
+    writes: true,
     docs: "removes a webhook with its deliveries",
   },
   rotate_webhook: {
@@ -165,6 +174,7 @@ export const DECISION_OPERATIONS = {
     isIdempotent: true,
     problems: ["WEBHOOK_NOT_FOUND", "IDEMPOTENCY_KEY_INVALID"],
     audits: ["webhook-rotated"],
+    writes: true,
     docs: "a new secret. The old secret also signs for `overlap_seconds` (default 86,400; 0 to 30 days)",
   },
   test_webhook: {
@@ -175,6 +185,7 @@ export const DECISION_OPERATIONS = {
     summary: "Send one message of the type webhook.test now, and return the result",
     problems: ["WEBHOOK_NOT_FOUND"],
     audits: [],
+    writes: true,
     docs: "sends one message of the type `webhook.test` and returns the result",
   },
   list_deliveries: {

@@ -16,6 +16,7 @@ export const AUDIT_ACTIONS = [
   "override-changed",
   "override-removed",
   "admin-token-made",
+  "admin-token-revoked",
   "key-made",
   "key-changed",
   "key-rotated",
@@ -48,11 +49,16 @@ export const AUDIT_ACTIONS = [
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
+/** What an admin token may do: `write` includes `read`. */
+export const ADMIN_SCOPES = ["read", "write"] as const;
+export type AdminScope = (typeof ADMIN_SCOPES)[number];
+
 export const ADMIN_TAGS = {
   "Log in": "A cookie instead of the token, for web pages.",
   "Look up": "The API's answers, for the operator.",
   Data: "Feeds and releases.",
   Keys: "API keys and their usage.",
+  "Admin tokens": "Named tokens of this API.",
   Overrides: "The operator's own verdicts.",
   Rules: "Rulesets and their decisions.",
   Decisions: "Stored decisions and their outcomes.",
@@ -63,7 +69,7 @@ export const ADMIN_TAGS = {
 interface Row {
   readonly path: string;
   /** What `{id}` of the path names. */
-  readonly names?: "key" | "override" | "release" | "ruleset" | "decision" | "webhook";
+  readonly names?: "key" | "admin token" | "override" | "release" | "ruleset" | "decision" | "webhook";
   readonly tag: keyof typeof ADMIN_TAGS;
   readonly summary: string;
   /** Needs neither token nor session. */
@@ -83,12 +89,16 @@ interface Row {
   readonly docs: string;
 }
 
+export const scopeOf = ({ writes }: AdminOperationRow): AdminScope => (writes ? "write" : "read");
+
 export type AdminOperationRow = Row &
   (
-    | { readonly method: "GET" }
+    | { readonly method: "GET"; readonly writes?: false }
     | {
         readonly method: "POST" | "PATCH" | "DELETE";
         /** Actions of the entry that a change leaves; none: it changes nothing that the trail is about. */
         readonly audits: readonly AuditAction[];
+        /** Needs a token with the scope `write`: it changes something, in the audit trail or not. */
+        readonly writes: boolean;
       }
   );

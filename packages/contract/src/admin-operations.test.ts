@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { ADMIN_PATH } from "./admin-operation-row.ts";
+import { ADMIN_PATH, scopeOf } from "./admin-operation-row.ts";
 import { ADMIN_OPERATION_IDS, ADMIN_OPERATIONS } from "./admin-operations.ts";
 
 test.each(ADMIN_OPERATION_IDS)(
@@ -10,6 +10,28 @@ test.each(ADMIN_OPERATION_IDS)(
     expect(path.includes("{id}")).toBe(names !== undefined);
   },
 );
+
+test.each(ADMIN_OPERATION_IDS)("%s needs the scope write if it leaves an audit entry", (id) => {
+  const row = ADMIN_OPERATIONS[id];
+  const isAudited = row.method !== "GET" && row.audits.length > 0;
+  expect(isAudited && scopeOf(row) === "read").toBe(false);
+});
+
+test("these requests need only the scope read, although their method is not GET", () => {
+  const ids = ADMIN_OPERATION_IDS.filter((id) => {
+    const row = ADMIN_OPERATIONS[id];
+    return row.method !== "GET" && scopeOf(row) === "read";
+  });
+  expect(ids).toEqual([
+    "log_in",
+    "log_out",
+    "look_up",
+    "look_up_history",
+    "check_ruleset",
+    "replay_ruleset",
+    "assess_visitor",
+  ]);
+});
 
 test("no two operations have the same method and path", () => {
   const requests = ADMIN_OPERATION_IDS.map((id) => {

@@ -14,19 +14,20 @@ const ROWS = {
     method: "GET",
     path: `${ADMIN_PATH}session`,
     tag: "Log in",
-    summary: "The session's author and expiry",
-    docs: "the session's author and expiry",
+    summary: "The author, scope and expiry of the session or token",
+    docs: "author and expiry of the session; name and scope of its token",
   },
   log_in: {
     method: "POST",
     path: `${ADMIN_PATH}session`,
     tag: "Log in",
-    summary: "Log in with the admin token. The answer sets a cookie and contains the secret to send with it",
+    summary: "Log in with an admin token. The answer sets a cookie and contains the secret to send with it",
     isOpen: true,
     status: 201,
     headers: ["Set-Cookie"],
     problems: ["TOKEN_INVALID", "TOKEN_REQUIRED", "CSRF_REJECTED"],
     audits: [],
+    writes: false,
     docs: '201: logs in with `{"token":"ink_admin_…","author":"ada"}`, sets a cookie and returns a secret',
   },
   log_out: {
@@ -36,6 +37,7 @@ const ROWS = {
     summary: "Log out",
     headers: ["Set-Cookie"],
     audits: [],
+    writes: false,
     docs: "logs out",
   },
   look_up: {
@@ -46,6 +48,7 @@ const ROWS = {
       "Look up addresses, networks, autonomous systems, domains and email addresses with evidence; not counted as usage",
     problems: ["NO_RELEASE"],
     audits: [],
+    writes: false,
     docs: 'looks up `{"values":[…]}`, up to 100 addresses, networks, AS numbers, domains and email addresses. Returns the API\'s answers with evidence, the shares of a network or an AS by flag and country, and the overrides that apply. For one value, a network and an AS also have their feeds and owners. `parts` is how many parts of a network are listed: 100, or up to 10,000',
   },
   look_up_history: {
@@ -55,6 +58,7 @@ const ROWS = {
     summary: "Look up one value in every kept release, without overrides",
     problems: ["NO_RELEASE"],
     audits: [],
+    writes: false,
     docs: 'looks up `{"value":"…"}` in every kept release, newest first, without overrides: shows when an answer changed',
   },
   data: {
@@ -78,6 +82,7 @@ const ROWS = {
     summary: "Turn a feed on or off",
     problems: ["ACTION_REFUSED"],
     audits: ["feed-enabled", "feed-disabled"],
+    writes: true,
     docs: 'turns a feed on or off: `{"id":"ipsum-3","on":false}`. A build follows within seconds. If a feed\'s terms need your agreement, only `inkling feeds enable` can turn it on',
   },
   list_releases: {
@@ -112,6 +117,7 @@ const ROWS = {
     status: 202,
     problems: ["ACTION_REFUSED"],
     audits: ["data-update-asked"],
+    writes: true,
     docs: "202: fetches all feeds and builds a release. It starts within two seconds, or after the current build",
   },
   roll_back: {
@@ -121,6 +127,7 @@ const ROWS = {
     summary: "Roll back to the previous or another kept release, and pin it",
     problems: ["RELEASE_CONFLICT", "ACTION_REFUSED", "NO_RELEASE", "RELEASE_NOT_FOUND"],
     audits: ["release-rolled-back"],
+    writes: true,
     docs: 'rolls back to the previous release and pins it: `{"current":"<release in use>"}`. `"to":"<release>"` selects another kept release',
   },
   pin: {
@@ -130,6 +137,7 @@ const ROWS = {
     summary: "Keep the release in use, whatever is built",
     problems: ["RELEASE_CONFLICT", "ACTION_REFUSED", "NO_RELEASE"],
     audits: ["release-pinned"],
+    writes: true,
     docs: "pins the release in use; same body",
   },
   unpin: {
@@ -139,6 +147,7 @@ const ROWS = {
     summary: "Switch to the newest release",
     problems: ["ACTION_REFUSED"],
     audits: ["release-unpinned"],
+    writes: true,
     docs: "switches to the newest release",
   },
   list_keys: {
@@ -158,6 +167,7 @@ const ROWS = {
     headers: ["Location"],
     problems: ["IDEMPOTENCY_KEY_INVALID"],
     audits: ["key-made"],
+    writes: true,
     docs: "201: creates a key and returns its token, shown once. `name`; optional `mode`, `scopes`, `networks`, `rate`, `burst`, `quota`, `expires_at`",
   },
   get_key: {
@@ -177,6 +187,7 @@ const ROWS = {
     summary: "Change what a key may do",
     problems: ["KEY_NOT_FOUND", "KEY_REVOKED"],
     audits: ["key-changed"],
+    writes: true,
     docs: "changes the given members; `mode` cannot change, and `null` unsets a member. Until `traced_until`, at most 7 days from now, the log names its [callers' networks](leaked-keys.md#trace-a-key)",
   },
   revoke_key: {
@@ -188,6 +199,7 @@ const ROWS = {
     otherStatus: 202,
     problems: ["KEY_NOT_FOUND"],
     audits: ["key-revoked"],
+    writes: true,
     docs: "revokes a key. If the database cannot be written, returns 202 with `stored: false`, [revokes it on this host and stores it later](leaked-keys.md#revoke-while-the-disk-is-full)",
   },
   rotate_key: {
@@ -199,6 +211,7 @@ const ROWS = {
     isIdempotent: true,
     problems: ["KEY_NOT_FOUND", "KEY_REVOKED", "IDEMPOTENCY_KEY_INVALID"],
     audits: ["key-rotated"],
+    writes: true,
     docs: "a new token. The old token remains valid for `overlap_seconds` (default 86,400; 0 to 30 days)",
   },
   key_usage: {
@@ -209,6 +222,46 @@ const ROWS = {
     summary: "Lookups of a key by day, or by hour for a month",
     problems: ["KEY_NOT_FOUND"],
     docs: "lookups and refusals by day (`from`, `to`; default 30 days), or by hour with `by=hour` (default 24 hours, kept for 31 days)",
+  },
+  list_admin_tokens: {
+    method: "GET",
+    path: `${ADMIN_PATH}admin-tokens`,
+    tag: "Admin tokens",
+    summary: "Named admin tokens, oldest first, without their text",
+    docs: "named [admin tokens](#named-tokens), oldest first, with scope, expiry and `last_used_at`, the last UTC day with a request, or null",
+  },
+  make_admin_token: {
+    method: "POST",
+    path: `${ADMIN_PATH}admin-tokens`,
+    tag: "Admin tokens",
+    summary: "Create a named admin token; only this answer shows its text",
+    isIdempotent: true,
+    status: 201,
+    headers: ["Location"],
+    problems: ["ADMIN_TOKEN_EXISTS", "IDEMPOTENCY_KEY_INVALID"],
+    audits: ["admin-token-made"],
+    writes: true,
+    docs: '201: creates a token and returns it, shown once: `{"name":"ada","scope":"read"}`. Optional `expires_at`',
+  },
+  get_admin_token: {
+    method: "GET",
+    path: `${ADMIN_PATH}admin-tokens/{id}`,
+    names: "admin token",
+    tag: "Admin tokens",
+    summary: "A named admin token, without its text",
+    problems: ["ADMIN_TOKEN_NOT_FOUND"],
+    docs: "one named token, without its text",
+  },
+  revoke_admin_token: {
+    method: "DELETE",
+    path: `${ADMIN_PATH}admin-tokens/{id}`,
+    names: "admin token",
+    tag: "Admin tokens",
+    summary: "Revoke a named admin token, and end its sessions",
+    problems: ["ADMIN_TOKEN_NOT_FOUND"],
+    audits: ["admin-token-revoked"],
+    writes: true,
+    docs: "revokes a named token permanently, and ends its sessions",
   },
   list_overrides: {
     method: "GET",
@@ -227,6 +280,7 @@ const ROWS = {
     headers: ["Location?"],
     problems: CONFLICTS,
     audits: ["override-added", "override-changed"],
+    writes: true,
     docs: "adds an override",
   },
   export_overrides: {
@@ -245,6 +299,7 @@ const ROWS = {
     problems: CONFLICTS,
     maxBodyBytes: MAX_IMPORT_BYTES,
     audits: ["override-added", "override-changed"],
+    writes: true,
     docs: "imports a file: all overrides or none",
   },
   get_override: {
@@ -264,6 +319,7 @@ const ROWS = {
     summary: "Remove an override",
     problems: ["OVERRIDE_NOT_FOUND"],
     audits: ["override-removed"],
+    writes: true,
     docs: "removes an override",
   },
   ...DECISION_OPERATIONS,
@@ -280,6 +336,7 @@ const ROWS = {
     tag: "Keys",
     summary: "Accept the database as it is, without the changes that it lost",
     audits: ["database-confirmed"],
+    writes: true,
     docs: "accepts the database as it is",
   },
   adopt_copies: {
@@ -288,6 +345,7 @@ const ROWS = {
     tag: "Keys",
     summary: "Write keys and overrides that only the data folder's copies have into the database",
     audits: ["key-adopted", "override-adopted"],
+    writes: true,
     docs: "writes keys and overrides that only the data folder's copies have into the database",
   },
   audit: {

@@ -7,6 +7,7 @@ import { PROBLEMS, type ProblemRow } from "./problems.ts";
 import { keysOf } from "./tables.ts";
 
 const ADMIN_CHALLENGE = 'Bearer realm="inkling admin"';
+const INSUFFICIENT_ADMIN_SCOPE = { "WWW-Authenticate": `${ADMIN_CHALLENGE}, error="insufficient_scope"` };
 const INVALID_ADMIN_TOKEN = { "WWW-Authenticate": `${ADMIN_CHALLENGE}, error="invalid_token"` };
 
 /** Of the admin API. */
@@ -30,13 +31,14 @@ export const ADMIN_PROBLEMS = {
   TOKEN_MISSING: {
     status: 401,
     title: "No admin token",
-    detail: "Send the admin token as `Authorization: Bearer ink_admin_…`.",
+    detail: "Send an admin token as `Authorization: Bearer ink_admin_…`.",
     headers: { "WWW-Authenticate": ADMIN_CHALLENGE },
   },
   TOKEN_INVALID: {
     status: 401,
     title: "Unknown admin token",
-    detail: "This is not the admin token of this server; `inkling admin token rotate` makes a new one.",
+    detail:
+      "No admin token of this server has this text: it was revoked or has expired, or the text is wrong. Create one with `inkling admin-tokens create`.",
     headers: INVALID_ADMIN_TOKEN,
   },
   SESSION_ENDED: {
@@ -48,8 +50,14 @@ export const ADMIN_PROBLEMS = {
   TOKEN_REQUIRED: {
     status: 403,
     title: "Admin token required",
-    detail: "The admin API takes the admin token, `ink_admin_…`, not an API key.",
-    headers: { "WWW-Authenticate": `${ADMIN_CHALLENGE}, error="insufficient_scope"` },
+    detail: "The admin API takes an admin token, `ink_admin_…`, not an API key.",
+    headers: INSUFFICIENT_ADMIN_SCOPE,
+  },
+  SCOPE_REQUIRED: {
+    status: 403,
+    title: "The admin token does not allow this",
+    detail: "This request needs an admin token with the scope `write`. This token has the scope `read`.",
+    headers: INSUFFICIENT_ADMIN_SCOPE,
   },
   CSRF_REJECTED: {
     status: 403,
@@ -60,6 +68,11 @@ export const ADMIN_PROBLEMS = {
   PATH_NOT_FOUND: { ...PROBLEMS.PATH_NOT_FOUND, detail: "The admin API has no such path." },
   OVERRIDE_NOT_FOUND: { status: 404, title: "No such override", detail: "No override has this id." },
   KEY_NOT_FOUND: { status: 404, title: "No such key", detail: "No key has this id." },
+  ADMIN_TOKEN_NOT_FOUND: {
+    status: 404,
+    title: "No such admin token",
+    detail: "No admin token has this name.",
+  },
   DECISION_NOT_FOUND: PROBLEMS.DECISION_NOT_FOUND,
   RULESET_NOT_FOUND: { status: 404, title: "No such ruleset", detail: "No ruleset has this number." },
   WEBHOOK_NOT_FOUND: { status: 404, title: "No such webhook", detail: "No webhook has this id." },
@@ -76,6 +89,11 @@ export const ADMIN_PROBLEMS = {
     status: 409,
     title: "Key is revoked",
     detail: "A revoked key cannot be changed or restored; make another one.",
+  },
+  ADMIN_TOKEN_EXISTS: {
+    status: 409,
+    title: "An admin token has this name",
+    detail: "Choose another name, or revoke the other token first.",
   },
   RELEASE_CONFLICT: {
     status: 409,

@@ -10,6 +10,7 @@ export {
 } from "./decisions/record.ts";
 export { type Problem, problem, problemBody } from "./http/problems.ts";
 export { type Actor, WAYS } from "./keys/actor.ts";
+export { type AdminToken, adminTokenJson } from "./keys/admin-token.ts";
 export { dayOf } from "./keys/day.ts";
 export * from "./keys/key.ts";
 export * from "./keys/key-input.ts";

@@ -1,4 +1,4 @@
-// admin.ts: `inkling admin token rotate`: the token of the admin API.
+// admin.ts: `inkling admin token rotate`: the root token of the admin API. Named tokens: admin-tokens.ts.
 
 import type { Command } from "commander";
 import { cliActor } from "../config/user.ts";
@@ -7,7 +7,7 @@ import { warnOfNewDatabase, withStore } from "../runtime/store.ts";
 
 export function addAdmin(program: Command, context: Context): void {
   const admin = program.command("admin").description("manage access to the admin API");
-  const token = admin.command("token").description("manage the token of the admin API");
+  const token = admin.command("token").description("manage the root token of the admin API");
   const command = token
     .command("rotate")
     .description("create and print a new admin token; the previous one expires at once")
@@ -15,6 +15,7 @@ export function addAdmin(program: Command, context: Context): void {
       "after",
       `
 \`inkling up\` makes the first one and shows it; for \`inkling serve\` this makes it. Only its hash is kept.
+Named tokens remain valid: \`inkling admin-tokens revoke\` ends them.
 
 Examples:
   TOKEN=$(inkling admin token rotate)

@@ -1,6 +1,6 @@
 // completion.ts: `inkling completion bash | zsh | fish`: a script with which a shell completes the tree of commands.
 //
-// out  subcommands, flags, the values of flags that have a fixed set, and the ids of feeds, keys and overrides, for which the
+// out  subcommands, flags, the values of flags that have a fixed set, and the ids of feeds, keys, overrides and admin tokens, for which the
 //      script calls the command again; files everywhere else
 
 import { Argument, type Command, Option } from "commander";
@@ -12,6 +12,7 @@ type Shell = (typeof SHELLS)[number];
 
 /** Commands whose argument is an id. */
 const ID_ARGUMENTS: Readonly<Record<string, IdSource>> = {
+  " admin-tokens revoke": "admin-tokens",
   " feeds check": "feeds",
   " feeds disable": "feeds",
   " feeds enable": "feeds",

@@ -67,7 +67,7 @@ Examples:
 
 function parseKey(flags: Flags) {
   const now = Date.now();
-  return checkedKey("no key can be made like that:", "create", () =>
+  return checkedInput("no key can be made like that:", "keys create", () =>
     parseNewKey(
       {
         name: flags.name,
@@ -84,19 +84,24 @@ function parseKey(flags: Flags) {
   );
 }
 
-/** What `parse` returns. @throws CliError with every problem, by flag */
-function checkedKey<T>(title: string, command: string, parse: () => T): T {
+/**
+ * What `parse` returns.
+ * @param argument the member that is an argument of the command; all others are flags
+ * @throws CliError with every problem, by flag
+ */
+export function checkedInput<T>(title: string, command: string, parse: () => T, argument?: string): T {
   try {
     return parse();
   } catch (error) {
     if (!(error instanceof KeyInputError)) throw error;
     const problems = error.problems.map((problem) => {
+      if (argument !== undefined && problem.startsWith(`${argument}:`)) return `  ${problem}`;
       const named = problem.replace(/^expires_at/, "expires").replace(/^traced_until/, "for");
       return `  --${named.replace("must be a time such as", "must be 90d or the like, a time such as")}`;
     });
     throw new CliError(
       [title, ...problems].join("\n"),
-      `\`npx @inkling/cli keys ${command} --help\` shows examples`,
+      `\`npx @inkling/cli ${command} --help\` shows examples`,
       EXIT.usage,
     );
   }
@@ -153,7 +158,7 @@ Examples:
       throw new CliError("nothing to update", `name at least one of ${all.join(", ")}`, EXIT.usage);
     }
     const body = Object.fromEntries(given.map((flag) => changeOf(flag, flags[flag], now)));
-    const change = checkedKey("the key cannot be changed like that:", "update", () =>
+    const change = checkedInput("the key cannot be changed like that:", "keys update", () =>
       parseKeyChange(body, now),
     );
     const key = await changed(settings, id, (store) => store.changeKey(id, change, cliActor()));
@@ -195,7 +200,7 @@ Examples:
       throw new CliError("--off and --for exclude each other", "give one of them", EXIT.usage);
     const now = Date.now();
     const until = flags.off ? null : expiryOf(flags.for ?? "24h", now);
-    const change = checkedKey("the key cannot be traced like that:", "trace", () =>
+    const change = checkedInput("the key cannot be traced like that:", "keys trace", () =>
       parseKeyChange({ traced_until: until }, now),
     );
     const key = await changed(settings, id, (store) => store.changeKey(id, change, cliActor()));

@@ -3,6 +3,12 @@
 import type { Settings } from "@inkling/contract";
 
 export const IDS = {
+  "admin-tokens": async (settings: Settings): Promise<string[]> => {
+    const { withExistingStore } = await import("./store.ts");
+    return withExistingStore(settings, async (store) =>
+      (await store.adminToken.list()).map(({ name }) => name),
+    );
+  },
   feeds: async (settings: Settings): Promise<string[]> =>
     (await import("./feeds.ts")).allFeeds(settings).map(({ id }) => id),
   keys: async (settings: Settings): Promise<string[]> => {

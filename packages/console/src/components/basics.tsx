@@ -93,14 +93,27 @@ export interface ButtonProps {
   /** "quiet", "danger" or "" for the main one. */
   readonly class?: "quiet" | "danger" | "";
   readonly isBusy?: boolean;
+  /** Why it cannot be used now. */
+  readonly refusal?: string | undefined;
   readonly onClick: () => void;
 }
 
-export const Button = ({ text, label, class: kind = "quiet", isBusy = false, onClick }: ButtonProps) => (
-  <button type="button" class={kind} aria-label={label} aria-busy={isBusy} onClick={onClick}>
-    {text}
-  </button>
-);
+export const Button = (props: ButtonProps) => {
+  const { text, label, class: kind = "quiet", isBusy = false, refusal, onClick } = props;
+  return (
+    <button
+      type="button"
+      class={kind}
+      aria-label={label}
+      aria-busy={isBusy}
+      disabled={refusal !== undefined}
+      title={refusal}
+      onClick={onClick}
+    >
+      {text}
+    </button>
+  );
+};
 
 export function CopyButton({ text, label }: { text: string; label: string }) {
   const copy = () =>

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useAction } from "../hooks.ts";
+import { useReadOnly } from "../session.ts";
 import { Button, type ButtonProps } from "./basics.tsx";
 
 interface DialogProps {
@@ -28,17 +29,20 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   );
 }
 
-interface ConfirmButtonProps extends Omit<ButtonProps, "isBusy" | "onClick"> {
+interface ConfirmButtonProps extends Omit<ButtonProps, "isBusy" | "onClick" | "refusal"> {
   readonly question: readonly [title: string, text: string, action: string];
   readonly isDanger?: boolean;
+  /** Changes this page only, nothing on the server: a read-only session may do it. */
+  readonly isLocal?: boolean;
   /** Its failure becomes a message. */
   readonly run: () => Promise<unknown>;
 }
 
 export function ConfirmButton(props: ConfirmButtonProps) {
-  const { question, isDanger, run, ...button } = props;
+  const { question, isDanger, isLocal, run, ...button } = props;
   const [isOpen, setOpen] = useState(false);
   const [start, isBusy] = useAction();
+  const readOnly = useReadOnly();
   const [title, details, action] = question;
   const close = () => setOpen(false);
   const confirm = () => {
@@ -47,7 +51,12 @@ export function ConfirmButton(props: ConfirmButtonProps) {
   };
   return (
     <>
-      <Button {...button} isBusy={isBusy} onClick={() => setOpen(!isBusy)} />
+      <Button
+        {...button}
+        isBusy={isBusy}
+        refusal={isLocal ? undefined : readOnly}
+        onClick={() => setOpen(!isBusy)}
+      />
       {isOpen && (
         <Dialog title={title} onClose={close}>
           <p>{details}</p>

@@ -1,4 +1,4 @@
-// form.tsx: forms whose submission is one request, and their fields.
+// form.tsx: forms whose submission is one request that changes something, and their fields.
 
 import {
   type ComponentChildren,
@@ -11,6 +11,7 @@ import {
 } from "preact";
 import { useId, useState } from "preact/hooks";
 import { useAction } from "../hooks.ts";
+import { useReadOnly } from "../session.ts";
 import { Problem } from "./basics.tsx";
 
 /** What is entered in a field, without surrounding space. */
@@ -30,6 +31,7 @@ interface FormProps {
 export function Form({ class: kind, action, submit, aside, children }: FormProps) {
   const [problem, setProblem] = useState("");
   const [start, isBusy] = useAction(setProblem);
+  const readOnly = useReadOnly();
   const onSubmit = (event: TargetedSubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = event.currentTarget;
@@ -42,9 +44,10 @@ export function Form({ class: kind, action, submit, aside, children }: FormProps
       {problem && <Problem text={problem} />}
       <p class="actions">
         {aside}
-        <button type="submit" aria-busy={isBusy}>
+        <button type="submit" aria-busy={isBusy} disabled={readOnly !== undefined}>
           {action}
         </button>
+        {readOnly && <small>{readOnly}</small>}
       </p>
     </form>
   );

@@ -17,6 +17,7 @@ const ACTIONS: Readonly<Record<AuditEntry["action"], string>> = {
   "key-rotated": "key rotated",
   "key-revoked": "key revoked",
   "admin-token-made": "admin token created",
+  "admin-token-revoked": "admin token revoked",
   "feed-enabled": "feed enabled",
   "feed-disabled": "feed disabled",
   "feed-added": "feed added",

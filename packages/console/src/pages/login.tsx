@@ -1,22 +1,25 @@
-// login.tsx: exchanges the admin token for a session.
+// login.tsx: exchanges an admin token for a session.
 
+import type { AdminSession } from "@inkling/server/admin-answers";
 import { useEffect, useRef } from "preact/hooks";
 import { ApiError, logIn, UserError } from "../api.ts";
 import { Problem } from "../components/basics.tsx";
 import { Field, Form, TextField, textOf } from "../components/form.tsx";
 import { ThemeChoice } from "../components/theme-choice.tsx";
 
-async function submitLogin(values: FormData): Promise<void> {
+async function submitLogin(values: FormData): Promise<AdminSession> {
   const author = textOf(values, "author");
   const body = { token: textOf(values, "token"), ...(author ? { author } : {}) };
-  await logIn(body).catch((error: unknown) => {
+  return logIn(body).catch((error: unknown) => {
     const isWrong = error instanceof ApiError && error.code === "TOKEN_INVALID";
-    throw isWrong ? new UserError("This is not the admin token.") : error;
+    throw isWrong
+      ? new UserError("No admin token has this text: it was revoked or has expired, or the text is wrong.")
+      : error;
   });
 }
 
 /** @param note why the user has to log in */
-export function LoginPage({ note, onLogin }: { note: string; onLogin: () => void }) {
+export function LoginPage({ note, onLogin }: { note: string; onLogin: (session: AdminSession) => void }) {
   const token = useRef<HTMLInputElement>(null);
   const focus = () => token.current?.focus();
   useEffect(() => {
@@ -39,8 +42,8 @@ export function LoginPage({ note, onLogin }: { note: string; onLogin: () => void
         <section class="card login">
           <h1>Log in</h1>
           <p>
-            Use the admin token that the first start printed. To create a new one, run{" "}
-            <code>inkling admin token rotate</code>.
+            Use your admin token, or the root token that the first start printed. To create one, run{" "}
+            <code>inkling admin-tokens create</code>.
           </p>
           {note && <Problem text={note} />}
           <Form action="Log in" submit={submit}>
@@ -49,7 +52,7 @@ export function LoginPage({ note, onLogin }: { note: string; onLogin: () => void
             </Field>
             <TextField
               label="Your name"
-              note="Optional; recorded in the audit trail."
+              note="For the audit trail. Leave it empty if your token has a name."
               name="author"
               maxLength={80}
             />

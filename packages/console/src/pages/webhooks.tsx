@@ -4,12 +4,14 @@ import { WEBHOOK_EVENT_NAMES, WEBHOOK_EVENT_ROWS } from "@inkling/contract";
 import type { Delivery, IssuedWebhook, Webhook, WebhookAttempt } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
 import { api } from "../api.ts";
-import { Badge, Button, Card, CopyButton, type Kind, Notice, RelativeTime } from "../components/basics.tsx";
+import { Badge, Button, Card, type Kind, RelativeTime } from "../components/basics.tsx";
 import { ConfirmButton } from "../components/dialog.tsx";
 import { Field, Form, Select, TextField, textOf } from "../components/form.tsx";
 import { Loaded } from "../components/loaded.tsx";
+import { ShownOnce } from "../components/shown-once.tsx";
 import { TableCard, TwoLines } from "../components/table.tsx";
 import { notify, type PageProps, useAction, useLoad } from "../hooks.ts";
+import { useReadOnly } from "../session.ts";
 
 const REFRESH_MS = 5_000;
 
@@ -141,6 +143,7 @@ function Detail({ id }: { id: string }) {
 function Summary({ of: webhook, onTested }: { of: Webhook; onTested: () => void }) {
   const { id, url, events, author, created_at } = webhook;
   const [run, isRunning] = useAction();
+  const readOnly = useReadOnly();
   const test = async () => {
     const { outcome, reason } = await api<WebhookAttempt>(`webhooks/${id}/test`, { method: "POST" });
     if (outcome === "delivered") notify("The receiver accepted the test message.");
@@ -159,7 +162,13 @@ function Summary({ of: webhook, onTested }: { of: Webhook; onTested: () => void 
         </p>
       )}
       <p class="actions">
-        <Button text="Send a test message" class="" isBusy={isRunning} onClick={() => run(test)} />
+        <Button
+          text="Send a test message"
+          class=""
+          isBusy={isRunning}
+          refusal={readOnly}
+          onClick={() => run(test)}
+        />
       </p>
     </Card>
   );
@@ -242,20 +251,8 @@ function Remove({ of: { id, url } }: { of: Webhook }) {
   );
 }
 
-/** A secret, which the server never shows again. */
 const SecretOnce = ({ secret, href }: { secret: string; href?: string }) => (
-  <div aria-live="polite">
-    <Notice kind="good">
-      <p>
-        <strong>Copy the secret now: it is shown only once.</strong>
-      </p>
-      <p>
-        <code class="token">{secret}</code>
-      </p>
-      <p class="actions">
-        <CopyButton text={secret} label="Copy secret" />
-        {href && <a href={href}>Open this webhook</a>}
-      </p>
-    </Notice>
-  </div>
+  <ShownOnce what="secret" text={secret}>
+    {href && <a href={href}>Open this webhook</a>}
+  </ShownOnce>
 );

@@ -3,10 +3,12 @@
 import type { z } from "zod";
 import type { newKeyBody } from "../keys/key-input.ts";
 import type * as schemas from "../lookup/answer-schemas.ts";
+import type { adminTokenAnswer, issuedAdminTokenAnswer } from "./admin-tokens.ts";
 import type { changesAnswer, dataAnswer, feedsAnswer, releasesAnswer } from "./data.ts";
 import type { updateState } from "./data-actions.ts";
 import type { countsAnswer, decisionAnswer, replayAnswer } from "./decisions.ts";
 import type { keyAnswer, keysAnswer, usageAnswer, usedKeyAnswer } from "./keys.ts";
+import type { sessionAnswer } from "./login.ts";
 import type { historyAnswer, lookupAnswer } from "./lookup.ts";
 import type { importAnswer, overrideAnswer } from "./overrides.ts";
 import type { checkAnswer, rulesetAnswer, rulesetsAnswer, visitorAnswer } from "./rulesets.ts";
@@ -47,6 +49,10 @@ export type KeySettings = z.input<typeof newKeyBody>;
 export type Usage = z.output<typeof usageAnswer>;
 export type UsagePoint = Usage["usage"][number];
 export type Refusals = UsagePoint["refused"];
+
+export type AdminSession = z.output<typeof sessionAnswer>;
+export type AdminToken = z.output<typeof adminTokenAnswer>;
+export type IssuedAdminToken = z.output<typeof issuedAdminTokenAnswer>;
 
 export type Override = z.output<typeof overrideAnswer>;
 export type Imported = z.output<typeof importAnswer>;

@@ -343,6 +343,7 @@ describe("refusals", () => {
     expect((await it.ask("GET", "overrides")).code).toBe("TOKEN_INVALID");
   });
 
+  const UNUSED = { recordUse: () => Promise.reject(new Error("no token was found")) };
   const databaseErrors: [string, StoreError, RegExp][] = [
     [
       "is unreachable",
@@ -363,7 +364,7 @@ describe("refusals", () => {
   test.each(databaseErrors)(
     "a database that %s: why is in the log, not in the answer",
     async (_, error, detail) => {
-      const failing = await adminServer({ adminToken: { hash: () => Promise.reject(error) } });
+      const failing = await adminServer({ adminToken: { ...UNUSED, find: () => Promise.reject(error) } });
       const away = await failing.ask("GET", "overrides");
       expect([away.code, away.headers.get("retry-after")]).toEqual(["DATABASE_AWAY", "5"]);
       expect(away.document.detail).toMatch(detail);
@@ -377,7 +378,9 @@ describe("refusals", () => {
   );
 
   test("an unexpected error, which is logged", async () => {
-    const broken = await adminServer({ adminToken: { hash: () => Promise.reject(new Error("a mistake")) } });
+    const broken = await adminServer({
+      adminToken: { ...UNUSED, find: () => Promise.reject(new Error("a mistake")) },
+    });
     expect((await broken.ask("GET", "overrides")).code).toBe("ADMIN_INTERNAL");
     expect(broken.lines.join("")).toContain("a mistake");
   });

@@ -6,7 +6,7 @@
 //      of the database
 // src  docs/admin-api.md, docs/overrides.md
 //
-// Order: token or session, path, method, parameters, author, body. A change is in force in this process before its
+// Order: token or session, path, method, scope, parameters, author, body. A change is in force in this process before its
 // answer goes out, in others within a second. Every write may be repeated after a timeout: it is idempotent by content,
 // or by `Idempotency-Key`.
 
@@ -15,11 +15,13 @@ import {
   ADMIN_OPERATIONS,
   type AdminOperationRow,
   MAX_BODY_BYTES,
+  scopeOf,
 } from "@inkling/contract";
 import { RELEASE_NAME_PATTERN } from "@inkling/release-store";
 import { AdminProblem, PROBLEM_TYPE, problemBody } from "../http/problems.ts";
 import { pathEnd, targetOf } from "../http/request-target.ts";
 import { PathTemplate, Router } from "../http/router.ts";
+import { ADMIN_TOKEN_NAME } from "../keys/admin-token.ts";
 import { ReleaseComparisons } from "../releases/comparisons.ts";
 import { StoreError } from "../store/error.ts";
 import type { AdminAppOptions, AdminContext, AdminHandler, Reply } from "./handler.ts";
@@ -45,6 +47,7 @@ interface Route {
 /** Patterns of what `{id}` names; anything else is PATH_NOT_FOUND. */
 const ID_PATTERNS: Readonly<Record<NonNullable<AdminOperationRow["names"]>, string>> = {
   key: "key_[0-9A-Za-z]{16}",
+  "admin token": ADMIN_TOKEN_NAME,
   override: "ovr_[0-9A-Za-z]{16}",
   ruleset: "[1-9]\\d{0,8}",
   decision: "asm_[0-9A-Za-z]{16}",
@@ -104,12 +107,13 @@ export class AdminApp {
   ): Promise<Response> {
     const { context } = this;
     const operation = route?.operations.get(request.method === "HEAD" ? "GET" : request.method);
-    const session = operation?.row.isOpen ? undefined : await admit(request, context);
+    const { token, session } = operation?.row.isOpen ? NOBODY : await admit(request, context);
     if (route === undefined) throw new AdminProblem("PATH_NOT_FOUND");
     if (operation === undefined) throw methodProblem(route);
     const { row, handler } = operation;
+    if (token?.scope === "read" && scopeOf(row) === "write") throw new AdminProblem("SCOPE_REQUIRED");
     const query = readQuery(target.slice(end + 1), handler.query ?? {});
-    const actor = readActor(request, session);
+    const actor = readActor(request, token, session);
     const { body } = handler;
     const bytes = body === undefined ? NO_BODY : await readBytes(request, row.maxBodyBytes ?? MAX_BODY_BYTES);
     const work = async (): Promise<Reply> =>
@@ -119,6 +123,7 @@ export class AdminApp {
         body: body === undefined ? undefined : readBody(bytes, body),
         id: route.path.valueOf(target.slice(0, end)),
         by: { actor, way: session === undefined ? "api" : "console" },
+        token,
         session,
       });
     const key = row.isIdempotent ? request.headers.get("idempotency-key") : null;
@@ -146,6 +151,7 @@ export class AdminApp {
 }
 
 const NO_BODY = new Uint8Array();
+const NOBODY = { token: undefined, session: undefined };
 
 function methodProblem({ operations }: Route): AdminProblem {
   const methods = [...operations.keys()].flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));

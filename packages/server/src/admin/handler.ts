@@ -15,7 +15,7 @@ import type { ReleaseComparisons } from "../releases/comparisons.ts";
 import type { Releases } from "../releases/follow.ts";
 import type { ProcessEnvironment } from "../releases/process.ts";
 import type { LiveRulesets } from "../rulesets/live-rulesets.ts";
-import type { AdminTokenStore } from "../store/admin-token.ts";
+import type { AdminTokenStore, ValidAdminToken } from "../store/admin-token.ts";
 import type { DatabaseHistory } from "../store/history.ts";
 import type { OverrideStore } from "../store/overrides.ts";
 import type { Store } from "../store/store.ts";
@@ -83,7 +83,7 @@ interface DatabaseGuardView {
 
 export interface AdminAppOptions {
   readonly overrides: OverrideStore;
-  readonly adminToken: Pick<AdminTokenStore, "hash">;
+  readonly adminToken: Pick<AdminTokenStore, "find" | "recordUse">;
   readonly store: Store;
   readonly overrideCache: Pick<LiveOverrides, "refresh" | "current">;
   readonly rulesetCache: Pick<LiveRulesets, "refresh" | "current">;
@@ -133,6 +133,8 @@ export interface Call<Query, Body> {
   readonly id: string;
   /** For the audit trail. */
   readonly by: Actor;
+  /** Of the request or its session; undefined for an open operation. */
+  readonly token: ValidAdminToken | undefined;
   /** Undefined where the request carries the token itself. */
   readonly session: Session | undefined;
 }

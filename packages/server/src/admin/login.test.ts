@@ -32,7 +32,7 @@ describe("a session", () => {
     expect(secret).toMatch(/^\w{43}$/);
     expect([response.status, shown]).toEqual([
       201,
-      { author: "ada", expires_at: "2026-06-02T00:00:00.000Z" } as object,
+      { author: "ada", scope: "write", token_name: null, expires_at: "2026-06-02T00:00:00.000Z" } as object,
     ]);
     expect(response.headers.get("set-cookie")).toMatch(
       /^inkling_admin=\w{43}; Path=\/admin\/; Max-Age=43200; HttpOnly; SameSite=Strict$/,
@@ -96,7 +96,12 @@ describe("a session", () => {
   });
 
   test("a request with the token has none", async () => {
-    expect((await it.ask("GET", "session")).document).toEqual({ author: "admin API", expires_at: null });
+    expect((await it.ask("GET", "session")).document).toEqual({
+      author: "admin API",
+      scope: "write",
+      token_name: null,
+      expires_at: null,
+    });
     expect((await it.ask("POST", "keys", KEY)).status).toBe(201); // and it needs no header
   });
 

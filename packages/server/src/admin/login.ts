@@ -1,31 +1,36 @@
-// login.ts: who may use the admin API: the holder of the admin token, and pages that have logged in with it.
+// login.ts: who may use the admin API: the holder of an admin token, and pages that have logged in with one.
 //
 // in   the token; or the cookie and the secret (sessions.ts) that a login with the token returns
 // err  AdminProblem
 // src  docs/admin-api.md
 
-import { timingSafeEqual } from "node:crypto";
+import { ADMIN_SCOPES } from "@inkling/contract";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import { bearerToken } from "../keys/bearer-token.ts";
 import { hashToken, isWellFormedToken } from "../keys/token.ts";
 import { MAX_AUTHOR } from "../overrides/override.ts";
-import { isAdminToken } from "../store/admin-token.ts";
+import { isAdminToken, type ValidAdminToken } from "../store/admin-token.ts";
+import { StoreError } from "../store/error.ts";
 import { oneLine } from "../text/fields.ts";
 import { type AdminContext, type AdminHandlers, handler, text, time } from "./handler.ts";
-import { DEFAULT_ACTOR } from "./request.ts";
+import { authorOf, DEFAULT_ACTOR } from "./request.ts";
 import { CONSOLE_HEADER, SESSION_MS, type Session, sessionCookies, setCookie } from "./sessions.ts";
 
 const loginBody = z
   .strictObject({
-    token: z.string().max(200).meta({ description: "The admin token" }),
-    author: oneLine(MAX_AUTHOR).optional().meta({ description: "Your name, for the audit trail" }),
+    token: z.string().max(200).meta({ description: "An admin token" }),
+    author: oneLine(MAX_AUTHOR).optional().meta({
+      description: "Your name, for the audit trail; with a named token, its name or nothing",
+    }),
   })
   .meta({ id: "Login" });
 
-const sessionAnswer = z
+export const sessionAnswer = z
   .strictObject({
     author: text,
+    scope: z.enum(ADMIN_SCOPES).meta({ description: "What the token of the request may do" }),
+    token_name: text.nullable().meta({ description: "Null for the root token" }),
     expires_at: time.nullable().meta({ description: "Null if the request has the token itself" }),
   })
   .meta({ id: "Session" });
@@ -41,20 +46,20 @@ const isoTime = (ms: number) => new Date(ms).toISOString();
 export const SESSION_HANDLERS = {
   get_session: handler({
     answer: sessionAnswer,
-    run: (_, { by: { actor }, session }) => ({
-      document: { author: actor, expires_at: session === undefined ? null : isoTime(session.expiresAt) },
+    run: (_, { by: { actor }, token, session }) => ({
+      document: sessionJson(token!, actor, session), // the operation is not open
     }),
   }),
   log_in: handler({
     body: { schema: loginBody },
     answer: loginAnswer,
     run: async (context, { request, body }) => {
-      const { token, author = DEFAULT_ACTOR } = body;
       requireOwnPage(request, context);
-      const hash = await requireToken(token, context);
-      const { cookie, secret, session } = context.sessions.open(author, hash, context.now());
+      const token = await requireToken(body.token, context);
+      const author = authorOf(token, body.author) ?? DEFAULT_ACTOR;
+      const { cookie, secret, session } = context.sessions.open(author, token.hash, context.now());
       return {
-        document: { author, expires_at: isoTime(session.expiresAt), secret },
+        document: { ...sessionJson(token, author, session), secret },
         headers: { "Set-Cookie": setCookie(request, cookie, SESSION_MS / 1000) },
       };
     },
@@ -68,21 +73,32 @@ export const SESSION_HANDLERS = {
   }),
 } satisfies AdminHandlers;
 
-/** @returns the session, or undefined where the request carries the token itself */
-export async function admit(request: Request, context: AdminContext): Promise<Session | undefined> {
-  const token = bearerToken(request.headers.get("authorization"));
-  if (token !== undefined) {
-    await requireToken(token, context);
-    return undefined;
-  }
+function sessionJson({ scope, name }: ValidAdminToken, author: string, session: Session | undefined) {
+  const expires_at = session === undefined ? null : isoTime(session.expiresAt);
+  return { author, scope, token_name: name ?? null, expires_at };
+}
+
+/** Who sent a request. */
+interface Admitted {
+  readonly token: ValidAdminToken;
+  /** Undefined where the request carries the token itself. */
+  readonly session: Session | undefined;
+}
+
+/** @throws AdminProblem without a valid token, or a session of one */
+export async function admit(request: Request, context: AdminContext): Promise<Admitted> {
+  const text = bearerToken(request.headers.get("authorization"));
+  if (text !== undefined) return { token: await requireToken(text, context), session: undefined };
   const cookies = sessionCookies(request);
   if (cookies.length === 0) throw new AdminProblem("TOKEN_MISSING");
   const secret = request.headers.get(CONSOLE_HEADER) ?? "";
   if (secret === "") throw new AdminProblem("CSRF_REJECTED");
   requireOwnPage(request, context);
-  const session = context.sessions.find(cookies, secret, await context.adminToken.hash(), context.now());
-  if (session === undefined) throw new AdminProblem("SESSION_ENDED");
-  return session;
+  const session = context.sessions.find(cookies, secret, context.now());
+  const token = session && (await context.adminToken.find(session.tokenHash));
+  if (session === undefined || token === undefined) throw new AdminProblem("SESSION_ENDED");
+  await recordUse(token, context);
+  return { token, session };
 }
 
 /** Only a page of this listener, or a program that is no browser, can have sent this. */
@@ -96,13 +112,22 @@ function requireOwnPage({ headers }: Request, { hostNames }: AdminContext): void
   );
 }
 
-/** @returns the hash of the token in force */
-async function requireToken(token: string, { adminToken }: AdminContext): Promise<string> {
-  if (isWellFormedToken(token)) throw new AdminProblem("TOKEN_REQUIRED");
-  if (!isAdminToken(token)) throw new AdminProblem("TOKEN_INVALID");
-  const hash = await adminToken.hash();
-  if (hash === undefined || !timingSafeEqual(Buffer.from(hash), Buffer.from(hashToken(token)))) {
-    throw new AdminProblem("TOKEN_INVALID");
+/** Found by its hash, so that the time that it takes says nothing of a stored token. */
+async function requireToken(text: string, context: AdminContext): Promise<ValidAdminToken> {
+  if (isWellFormedToken(text)) throw new AdminProblem("TOKEN_REQUIRED");
+  if (!isAdminToken(text)) throw new AdminProblem("TOKEN_INVALID");
+  const token = await context.adminToken.find(hashToken(text));
+  if (token === undefined) throw new AdminProblem("TOKEN_INVALID");
+  await recordUse(token, context);
+  return token;
+}
+
+/** A database that takes no writes keeps nobody out: a key can be revoked while the disk is full. */
+async function recordUse(token: ValidAdminToken, { adminToken, log }: AdminContext): Promise<void> {
+  try {
+    await adminToken.recordUse(token);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    log.error("admin-database-failed", { reason: error.message, hint: error.hint });
   }
-  return hash;
 }

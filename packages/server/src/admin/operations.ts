@@ -2,6 +2,7 @@
 
 import type { AdminOperationId } from "@inkling/contract";
 import { z } from "zod";
+import { ADMIN_TOKEN_HANDLERS } from "./admin-tokens.ts";
 import { DATA_HANDLERS } from "./data.ts";
 import { DATA_ACTION_HANDLERS } from "./data-actions.ts";
 import { DATABASE_HANDLERS } from "./database.ts";
@@ -21,6 +22,7 @@ export const HANDLERS: Readonly<Record<AdminOperationId, AdminHandler>> = {
   ...DATA_HANDLERS,
   ...DATA_ACTION_HANDLERS,
   ...KEY_HANDLERS,
+  ...ADMIN_TOKEN_HANDLERS,
   ...OVERRIDE_HANDLERS,
   ...RULESET_HANDLERS,
   ...DECISION_HANDLERS,

@@ -7,6 +7,7 @@ import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import { KeyInputError } from "../keys/key.ts";
 import { MAX_AUTHOR, OverrideInputError } from "../overrides/override.ts";
+import type { ValidAdminToken } from "../store/admin-token.ts";
 import { StoreError } from "../store/error.ts";
 import { OverrideConflictError } from "../store/overrides.ts";
 import { oneLine } from "../text/fields.ts";
@@ -39,13 +40,26 @@ export function readQuery(search: string, query: z.ZodRawShape): Record<string, 
 
 const author = oneLine(MAX_AUTHOR);
 
-/** The name in `Inkling-Author`, or the one given at the login. */
-export function readActor(request: Request, session: Session | undefined): string {
-  const header = request.headers.get("inkling-author");
-  if (header === null) return session?.author ?? DEFAULT_ACTOR;
-  const parsed = author.safeParse(header);
-  if (!parsed.success) throw new AdminProblem("AUTHOR_INVALID");
-  return parsed.data;
+/** The token's name, the name in `Inkling-Author`, or the one given at the login. */
+export function readActor(
+  { headers }: Request,
+  token: ValidAdminToken | undefined,
+  session: Session | undefined,
+): string {
+  const header = headers.get("inkling-author");
+  const parsed = header === null ? undefined : author.safeParse(header);
+  if (parsed?.success === false) throw new AdminProblem("AUTHOR_INVALID");
+  return authorOf(token, parsed?.data) ?? session?.author ?? DEFAULT_ACTOR;
+}
+
+/** @param given by the request, if it names an author. @throws AdminProblem for another name than that of a named token */
+export function authorOf(token: ValidAdminToken | undefined, given: string | undefined): string | undefined {
+  if (token?.name === undefined) return given;
+  if (given === undefined || given === token.name) return token.name;
+  throw new AdminProblem(
+    "AUTHOR_INVALID",
+    `This token names its author, \`${token.name}\`: send no other author.`,
+  );
 }
 
 /**

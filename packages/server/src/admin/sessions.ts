@@ -1,6 +1,6 @@
 // sessions.ts: logins to the admin API: a cookie and a secret in place of the token, so that a page need not keep that.
 //
-// in   the admin token, once
+// in   an admin token, once
 // out  both; they end after twelve hours, at a logout, with the token, or with this process
 // err  none thrown
 //
@@ -28,7 +28,7 @@ export interface Session {
   readonly author: string;
   /** Epoch ms. */
   readonly expiresAt: number;
-  /** Of the token of the login: another token ends the session. */
+  /** Of the token of the login: its end is the end of the session. */
   readonly tokenHash: string;
   readonly secretHash: string;
 }
@@ -59,13 +59,8 @@ export class AdminSessions {
     return { cookie, secret, session };
   }
 
-  /** @param tokenHash of the token in force */
-  find(
-    cookies: readonly string[],
-    secret: string,
-    tokenHash: string | undefined,
-    now: number,
-  ): Session | undefined {
+  /** The caller checks that the session's token is still valid. */
+  find(cookies: readonly string[], secret: string, now: number): Session | undefined {
     const hash = Buffer.from(hashToken(secret));
     return cookies
       .map((cookie) => this.sessions.get(hashToken(cookie)))
@@ -73,7 +68,6 @@ export class AdminSessions {
         (session) =>
           session !== undefined &&
           timingSafeEqual(hash, Buffer.from(session.secretHash)) &&
-          session.tokenHash === tokenHash &&
           session.expiresAt > now &&
           session.expiresAt - now <= SESSION_MS + CLOCK_SLACK_MS,
       );

@@ -1,13 +1,15 @@
-// key-input.ts: a key as it is requested, by the admin API or the command line.
+// key-input.ts: a key or a named admin token as it is requested, by the admin API or the command line.
 //
 // in   unknown input
-// out  NewKey, KeyChange
+// out  NewKey, KeyChange, NewAdminToken
 // err  KeyInputError with every problem
 // note apart from key.ts: neither workers nor the start of a server load it
 
+import { ADMIN_SCOPES } from "@inkling/contract";
 import { issueLines, type Prefix, parsePrefix, withoutHostBits } from "@inkling/engine";
 import { z } from "zod";
 import { isoTime, oneLine } from "../text/fields.ts";
+import { ADMIN_TOKEN_NAME, type NewAdminToken } from "./admin-token.ts";
 import { DAY_MS } from "./day.ts";
 import { type KeyChange, KeyInputError, type NewKey, SCOPES } from "./key.ts";
 import { KEY_MODES } from "./token.ts";
@@ -100,6 +102,26 @@ export function parseKeyChange(input: unknown, now: number): KeyChange {
   return Object.fromEntries(Object.entries(named).map(([name, value]) => [name, value ?? undefined]));
 }
 
+export const newAdminTokenBody = z
+  .strictObject({
+    name: z
+      .string()
+      .regex(
+        new RegExp(`^${ADMIN_TOKEN_NAME}$`),
+        "must have 1 to 63 lower-case letters, digits, `.`, `_` or `-`, and begin with a letter or a digit",
+      ),
+    scope: z.enum(ADMIN_SCOPES, `must be ${ADMIN_SCOPES.join(" or ")}`),
+    expires_at: isoTime.nullish(),
+  })
+  .meta({ id: "NewAdminToken" });
+
+/** @param now epoch milliseconds: a token cannot be made expired. @throws KeyInputError with every problem */
+export function parseNewAdminToken(input: unknown, now: number): NewAdminToken {
+  const { name, scope, expires_at } = read(newAdminTokenBody, input, "token");
+  refusePast(expires_at, now);
+  return { name, scope, expiresAt: expires_at ?? undefined };
+}
+
 function refusePast(expiresAt: number | null | undefined, now: number): void {
   if (expiresAt != null && expiresAt <= now) throw new KeyInputError(["expires_at: is in the past"]);
 }
@@ -111,8 +133,8 @@ function refuseLongTrace(tracedUntil: number | null | undefined, now: number): v
     throw new KeyInputError([`traced_until: must be at most ${MAX_TRACE_MS / DAY_MS} days from now`]);
 }
 
-function read<T>(schema: z.ZodType<T>, input: unknown): T {
+function read<T>(schema: z.ZodType<T>, input: unknown, what = "key"): T {
   const result = schema.safeParse(input);
   if (result.success) return result.data;
-  throw new KeyInputError(issueLines(result.error, "key", input, 1));
+  throw new KeyInputError(issueLines(result.error, what, input, 1));
 }

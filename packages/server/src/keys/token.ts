@@ -74,7 +74,8 @@ export function hashToken(text: string): string {
 
 /** What lists show instead of a token: `ink_live_3fK9…`. 24 of its 190 bits. */
 export function tokenHint(token: string): string {
-  return `${token.slice(0, "ink_live_".length + 4)}…`;
+  const prefix = token.indexOf("_", "ink_".length) + 1;
+  return `${token.slice(0, prefix + 4)}…`;
 }
 
 /** CRC-32 of `body` in base62. */

@@ -57,12 +57,12 @@ export function adminOpenApi(version: string): unknown {
       version,
       summary: "Keys, data, overrides, traffic and the audit trail of one Inkling server.",
       description:
-        "The admin listener serves this API, on loopback by default. Send the admin token as `Authorization: Bearer ink_admin_…`. Or log in, and send the cookie together with the login's secret in the header `Inkling-Console`.",
+        "The admin listener serves this API, on loopback by default. Send an admin token as `Authorization: Bearer ink_admin_…`: a token with the scope `read` may do all that changes nothing. Or log in, and send the cookie together with the login's secret in the header `Inkling-Console`.",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     tags: Object.entries(ADMIN_TAGS).map(([name, description]) => ({ name, description })),
     securitySchemes: {
-      token: { type: "http", scheme: "bearer", bearerFormat: "ink_admin_…", description: "The admin token." },
+      token: { type: "http", scheme: "bearer", bearerFormat: "ink_admin_…", description: "An admin token." },
       session: {
         type: "apiKey",
         in: "cookie",
@@ -122,10 +122,14 @@ function describe(id: AdminOperationId): Operation<AdminProblemCode> {
   };
 }
 
-function codesOf({ isOpen, names, problems = [] }: AdminOperationRow, hasBody: boolean): AdminProblemCode[] {
+function codesOf(
+  { isOpen, names, writes, problems = [] }: AdminOperationRow,
+  hasBody: boolean,
+): AdminProblemCode[] {
   const possible = new Set([
     ...ALWAYS,
     ...(isOpen === true ? [] : UNAUTHORIZED),
+    ...(writes ? (["SCOPE_REQUIRED"] as const) : []),
     ...(names === undefined ? [] : (["PATH_NOT_FOUND"] as const)), // an id that cannot be one
     ...(hasBody ? (["BODY_INVALID", "BODY_TOO_LARGE"] as const) : []),
     ...problems,
@@ -134,11 +138,16 @@ function codesOf({ isOpen, names, problems = [] }: AdminOperationRow, hasBody: b
 }
 
 const string = { type: "string" };
-const ID: Parameter = { name: "id", in: "path", description: "The id, or a release's name", schema: string };
+const ID: Parameter = {
+  name: "id",
+  in: "path",
+  description: "The id, or the name of a release or an admin token",
+  schema: string,
+};
 const AUTHOR: Parameter = {
   name: "Inkling-Author",
   in: "header",
-  description: "The author of the change, for the audit trail",
+  description: "The author of the change, for the audit trail; a named token has its own name only",
   schema: { ...string, maxLength: 100 },
 };
 const CONSOLE: Parameter = {

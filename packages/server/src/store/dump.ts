@@ -96,6 +96,19 @@ export const DUMPED: Readonly<Record<string, DumpedTable>> = {
     },
   },
   inkling_admin_tokens: { key: ["hash"], columns: { hash: "text", created_at: "number" } },
+  inkling_named_admin_tokens: {
+    key: ["name"],
+    columns: {
+      name: "text",
+      hash: "text",
+      scope: "text",
+      hint: "text",
+      author: "text",
+      created_at: "number",
+      expires_at: "number or null",
+      last_used_on: "text or null",
+    },
+  },
   inkling_audit: {
     key: ["sequence"],
     columns: {

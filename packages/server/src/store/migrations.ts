@@ -275,6 +275,24 @@ export const MIGRATIONS: readonly Migration[] = [
       "INSERT INTO inkling_webhook_watch (id, holder, held_until) VALUES (1, '', 0)",
     ],
   },
+  {
+    id: 13,
+    name: "named admin tokens",
+    // Beside the root token's table: until it is upgraded, a server of an older version takes any row there for the root
+    // token. A revoked token's row is deleted: the audit trail keeps what it was.
+    statements: [
+      `CREATE TABLE inkling_named_admin_tokens (
+        name TEXT PRIMARY KEY,
+        hash TEXT NOT NULL UNIQUE,
+        scope TEXT NOT NULL,
+        hint TEXT NOT NULL,
+        author TEXT NOT NULL,
+        created_at BIGINT NOT NULL,
+        expires_at BIGINT,
+        last_used_on TEXT
+      )`,
+    ],
+  },
 ];
 
 /** Any number, the same in every process: what they agree to lock while migrating. */

@@ -7,6 +7,7 @@ import { ConfirmButton } from "../../components/dialog.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { formatAges, formatExact } from "../../format.ts";
 import { notify, type PageProps, useLoad } from "../../hooks.ts";
+import { useReadOnly } from "../../session.ts";
 import { FeedsCard, UnusedFeedsCard } from "./feeds.tsx";
 import { ReleasesCard } from "./releases.tsx";
 import { UpdateText, useUpdate } from "./update.tsx";
@@ -81,6 +82,7 @@ function ReleaseCard({ overview, change, reload }: ReleaseCardProps) {
   const { release, pinned } = overview;
   const ages = formatAges(overview.ages);
   const update = useUpdate(overview.update, reload);
+  const readOnly = useReadOnly();
   const body = { current: release?.name };
   const rollBack = () => change("POST", "data/rollback", body);
   const pin = () => change("POST", "data/pin", body);
@@ -99,7 +101,12 @@ function ReleaseCard({ overview, change, reload }: ReleaseCardProps) {
         <UpdateText {...update} />
       </p>
       <p class="actions">
-        <button type="button" disabled={update.isPending} onClick={update.start}>
+        <button
+          type="button"
+          disabled={update.isPending || readOnly !== undefined}
+          title={readOnly}
+          onClick={update.start}
+        >
           Update now
         </button>
         {release && (

@@ -6,6 +6,7 @@ import { api } from "../../api.ts";
 import { Badge, Card, Definitions, RelativeTime } from "../../components/basics.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { notify, useAction, useLoad } from "../../hooks.ts";
+import { useReadOnly } from "../../session.ts";
 import { DecisionCard, FactTable, rulesetName } from "../assess/assessment.tsx";
 import { Copies } from "../lookup/evidence.tsx";
 
@@ -55,6 +56,7 @@ const TEXTS: Readonly<Record<Outcome, string>> = { legitimate: "Legitimate", abu
 
 function OutcomeCard({ of: { outcome, outcome_at }, path, reload }: OutcomeCardProps) {
   const [start, isBusy] = useAction();
+  const readOnly = useReadOnly();
   const label = (chosen: Outcome) =>
     start(async () => {
       await api(`${path}/outcome`, { method: "POST", body: { outcome: chosen } });
@@ -74,6 +76,8 @@ function OutcomeCard({ of: { outcome, outcome_at }, path, reload }: OutcomeCardP
             class={name === outcome ? "" : "quiet"}
             aria-pressed={name === outcome}
             aria-busy={isBusy}
+            disabled={readOnly !== undefined}
+            title={readOnly}
             onClick={() => label(name)}
           >
             {TEXTS[name]}

@@ -1,8 +1,8 @@
 // key-form.tsx: name, scopes and limits of a key, new or existing; and how its token is shown.
 
 import type { Key, KeySettings } from "@inkling/server/admin-answers";
-import { CopyButton, Notice } from "../../components/basics.tsx";
 import { Field, Form, Select, TextField, textOf } from "../../components/form.tsx";
+import { ShownOnce } from "../../components/shown-once.tsx";
 import { SCOPES } from "./usage.tsx";
 
 const MODES = [
@@ -71,20 +71,8 @@ export function KeyForm({ of: key, submit }: KeyFormProps) {
   );
 }
 
-/** A token, which the server never shows again. */
 export const TokenOnce = ({ token, href }: { token: string; href?: string }) => (
-  <div aria-live="polite">
-    <Notice kind="good">
-      <p>
-        <strong>Copy the key now: it is shown only once.</strong>
-      </p>
-      <p>
-        <code class="token">{token}</code>
-      </p>
-      <p class="actions">
-        <CopyButton text={token} label="Copy key" />
-        {href && <a href={href}>Open this key</a>}
-      </p>
-    </Notice>
-  </div>
+  <ShownOnce what="key" text={token}>
+    {href && <a href={href}>Open this key</a>}
+  </ShownOnce>
 );

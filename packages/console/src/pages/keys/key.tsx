@@ -8,6 +8,7 @@ import { ConfirmButton } from "../../components/dialog.tsx";
 import { Field, Select } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { notify, useAction, useLoad } from "../../hooks.ts";
+import { useReadOnly } from "../../session.ts";
 import { KeyForm, TokenOnce } from "./key-form.tsx";
 import { KeyUsage } from "./usage.tsx";
 
@@ -105,6 +106,7 @@ const TRACES = [
 function Trace({ of: { id, traced_until }, reload }: { of: Key; reload: () => void }) {
   const [seconds, setSeconds] = useState("86400");
   const [run, isRunning] = useAction();
+  const readOnly = useReadOnly();
   const isTraced = traced_until !== null && Date.parse(traced_until) > Date.now();
   const trace = (until: string | null) =>
     run(async () => {
@@ -124,14 +126,24 @@ function Trace({ of: { id, traced_until }, reload }: { of: Key; reload: () => vo
           <span>
             Traced; ends <RelativeTime iso={traced_until} />
           </span>
-          <button type="button" disabled={isRunning} onClick={() => trace(null)}>
+          <button
+            type="button"
+            disabled={isRunning || readOnly !== undefined}
+            title={readOnly}
+            onClick={() => trace(null)}
+          >
             Stop tracing
           </button>
         </p>
       ) : (
         <p class="actions">
           <Select aria-label="Trace" options={TRACES} value={seconds} onChoose={setSeconds} />
-          <button type="button" disabled={isRunning} onClick={start}>
+          <button
+            type="button"
+            disabled={isRunning || readOnly !== undefined}
+            title={readOnly}
+            onClick={start}
+          >
             Trace this key
           </button>
         </p>

@@ -107,5 +107,5 @@ interface ReplaceProps {
 function Replace({ text, draft, run }: ReplaceProps) {
   if (!draft.isWritten) return <Button text={text} onClick={run} />;
   const question = [`${text}?`, "What you have written is lost.", text] as const;
-  return <ConfirmButton text={text} question={question} isDanger run={async () => run()} />;
+  return <ConfirmButton text={text} question={question} isDanger isLocal run={async () => run()} />;
 }

@@ -1,0 +1,113 @@
+// admin-tokens.ts: `inkling admin-tokens create | list | revoke`: named tokens of the admin API and the console.
+//
+// The database is written directly, as `inkling keys` does: running servers read it with each admin request.
+
+import { ADMIN_SCOPES } from "@inkling/contract";
+import { type AdminToken, adminTokenJson, parseNewAdminToken } from "@inkling/server";
+import { type Command, Option } from "commander";
+import { cliActor } from "../config/user.ts";
+import { addAction, type Context } from "../runtime/command.ts";
+import { warnOfNewDatabase, withExistingStore, withStore } from "../runtime/store.ts";
+import { CliError } from "../terminal/errors.ts";
+import { formatAgo, printable, table } from "../terminal/terminal.ts";
+import { checkedInput, expiryOf } from "./keys.ts";
+
+const SETTINGS = ["dataDir"] as const;
+
+export function addAdminTokens(program: Command, context: Context): void {
+  const tokens = program
+    .command("admin-tokens")
+    .description("create, list and revoke named tokens of the admin API and the console");
+  addCreate(tokens, context);
+  addList(tokens, context);
+  addRevoke(tokens, context);
+}
+
+function addCreate(tokens: Command, context: Context): void {
+  const command = tokens
+    .command("create <name>")
+    .description("create a named admin token; standard output has only the token")
+    .addOption(
+      new Option("--scope <scope>", "read: look up and watch; write: also change")
+        .choices(ADMIN_SCOPES)
+        .makeOptionMandatory(),
+    )
+    .option("--expires <time>", "when it expires: 90d, 2027-01-31 or 2027-01-31T12:00:00Z (default: never)")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+The audit trail names the token as the author of each change. Give each person and each program a token of its own.
+
+Examples:
+  inkling admin-tokens create ada --scope write
+  TOKEN=$(inkling admin-tokens create support --scope read --expires 90d)`,
+    );
+  addAction(command, context, SETTINGS, async ({ settings, flags }, name: string) => {
+    const now = Date.now();
+    const asked = { name, scope: flags.scope, expires_at: expiryOf(flags.expires, now) };
+    const wanted = checkedInput(
+      "no admin token can be made like that:",
+      "admin-tokens create",
+      () => parseNewAdminToken(asked, now),
+      "name",
+    );
+    warnOfNewDatabase(settings, context.terminal);
+    const { adminToken, token } = await withStore(settings, (store) =>
+      store.adminToken.add(wanted, cliActor()),
+    );
+    const remark = `Created the admin token ${name} with the scope ${wanted.scope}. It is shown this once: only its hash is kept.`;
+    if (!flags.json) context.terminal.err(`${remark}\n`);
+    return { json: { ...adminTokenJson(adminToken, now), token }, text: token };
+  });
+}
+
+function addList(tokens: Command, context: Context): void {
+  const command = tokens
+    .command("list")
+    .description("list named admin tokens, oldest first, without their text")
+    .option("--json", "print JSON")
+    .addHelpText("after", "\nExamples:\n  inkling admin-tokens list");
+  addAction(command, context, SETTINGS, async ({ settings, flags }) => {
+    const now = Date.now();
+    const all = await withExistingStore(settings, (store) => store.adminToken.list());
+    if (all.length === 0 && !flags.json) {
+      return context.terminal.err(
+        "There are no named admin tokens yet; `npx @inkling/cli admin-tokens create` makes one.\n",
+      );
+    }
+    return { json: all.map((token) => adminTokenJson(token, now)), text: () => listText(all, now) };
+  });
+}
+
+function listText(all: readonly AdminToken[], now: number): string {
+  const rows = all.map((token) => {
+    const { state, last_used_at, expires_at } = adminTokenJson(token, now);
+    const { name, scope, hint, author, createdAt } = token;
+    const created = formatAgo(now - createdAt);
+    return [name, scope, state, hint, author, created, last_used_at ?? "never", expires_at ?? "never"];
+  });
+  const head = ["NAME", "SCOPE", "STATE", "TOKEN", "AUTHOR", "CREATED", "LAST USED", "EXPIRES"];
+  return printable(table([head, ...rows]));
+}
+
+function addRevoke(tokens: Command, context: Context): void {
+  const command = tokens
+    .command("revoke <name>")
+    .description("revoke a named admin token for good, at once on every server, and end its console sessions")
+    .option("--json", "print JSON")
+    .addHelpText("after", "\nExamples:\n  inkling admin-tokens revoke ada");
+  addAction(command, context, SETTINGS, async ({ settings }, name: string) => {
+    const token = await withExistingStore(settings, (store) => store.adminToken.revoke(name, cliActor()));
+    if (token === undefined) {
+      throw new CliError(
+        `there is no admin token ${JSON.stringify(name.slice(0, 63))}`,
+        "`npx @inkling/cli admin-tokens list` shows the names of all",
+      );
+    }
+    return {
+      json: adminTokenJson(token, Date.now()),
+      text: `Revoked the admin token ${name}, and ended its console sessions.`,
+    };
+  });
+}

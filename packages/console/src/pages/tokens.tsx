@@ -1,0 +1,90 @@
+// tokens.tsx: named admin tokens: a list, a form for a new one, and revoking.
+
+import { ADMIN_SCOPES, type AdminScope } from "@inkling/contract";
+import type { AdminToken, IssuedAdminToken } from "@inkling/server/admin-answers";
+import { useState } from "preact/hooks";
+import { api } from "../api.ts";
+import { Badge, Card, Expiry, RelativeTime } from "../components/basics.tsx";
+import { ConfirmButton } from "../components/dialog.tsx";
+import { ExpiryField, expiryOf, Field, Form, Select, TextField, textOf } from "../components/form.tsx";
+import { Loaded } from "../components/loaded.tsx";
+import { ShownOnce } from "../components/shown-once.tsx";
+import { TableCard, TwoLines } from "../components/table.tsx";
+import { notify, useLoad } from "../hooks.ts";
+
+const SCOPE_TEXTS: Readonly<Record<AdminScope, string>> = {
+  read: "read: look up, and see everything",
+  write: "write: also change everything",
+};
+const SCOPES = ADMIN_SCOPES.map((scope) => [scope, SCOPE_TEXTS[scope]] as const);
+
+export function TokensPage() {
+  const tokens = useLoad((signal) => api<{ admin_tokens: AdminToken[] }>("admin-tokens", { signal }), []);
+  const [created, setCreated] = useState<IssuedAdminToken>();
+  const create = async (values: FormData, form: HTMLFormElement) => {
+    const body = { name: textOf(values, "name"), scope: textOf(values, "scope"), ...expiryOf(values) };
+    setCreated(await api("admin-tokens", { method: "POST", body }));
+    form.reset();
+    tokens.reload();
+  };
+  return (
+    <Loaded from={tokens}>
+      {({ admin_tokens: rows }) => (
+        <>
+          <TableCard
+            caption="Named admin tokens"
+            rows={rows}
+            rowKey={({ name }) => name}
+            columns={[...COLUMNS, ["Action", (token) => <Revoke of={token} reload={tokens.reload} />]]}
+            empty="No named admin tokens yet: create the first one below."
+          />
+          <Card title="New admin token">
+            <p>Give each person and each program its own token. The audit trail names it as the author.</p>
+            <Form class="grid" action="Create token" submit={create}>
+              <TextField
+                label="Name"
+                note="Lower-case letters, digits, dots and hyphens."
+                name="name"
+                placeholder="ada"
+                maxLength={63}
+                required
+              />
+              <Field label="Scope">
+                <Select name="scope" options={SCOPES} />
+              </Field>
+              <ExpiryField />
+            </Form>
+            {created && <ShownOnce what="token" text={created.token} />}
+          </Card>
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+const COLUMNS = [
+  ["Name", ({ name, hint }: AdminToken) => <TwoLines below={<code>{hint}</code>}>{name}</TwoLines>],
+  ["Scope", ({ scope }: AdminToken) => scope],
+  ["State", ({ state }: AdminToken) => <Badge kind={state === "active" ? "good" : "faint"}>{state}</Badge>],
+  [
+    "Created",
+    ({ author, created_at }: AdminToken) => (
+      <TwoLines below={`by ${author}`}>
+        <RelativeTime iso={created_at} />
+      </TwoLines>
+    ),
+  ],
+  ["Last used", ({ last_used_at }: AdminToken) => last_used_at ?? "never"],
+  ["Expires", ({ expires_at }: AdminToken) => <Expiry iso={expires_at} />],
+] as const;
+
+function Revoke({ of: { name }, reload }: { of: AdminToken; reload: () => void }) {
+  const run = async () => {
+    await api(`admin-tokens/${name}`, { method: "DELETE" });
+    notify("Revoked.");
+    reload();
+  };
+  const text = "Programs that use it get 401 at once, and its console sessions end. This cannot be undone.";
+  const question = [`Revoke ${name}?`, text, "Revoke"] as const;
+  return <ConfirmButton text="Revoke" label={`Revoke ${name}`} question={question} isDanger run={run} />;
+}

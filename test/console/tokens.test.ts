@@ -1,0 +1,134 @@
+// tokens.test.ts: the console's page of admin tokens: every action, its looks, and what a read-only session cannot do.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
+import { launchBrowser } from "../browser.ts";
+import { fetch } from "../checked-fetch.ts";
+import { smallRelease, temporaryFolder } from "../release.ts";
+import {
+  ConsoleBrowser,
+  type ConsoleServer,
+  confirm,
+  DEVICES,
+  expectGoodLooks,
+  startConsole,
+  textOf,
+  waitForMessage,
+} from "./console-server.ts";
+
+let server: ConsoleServer;
+let tabs: ConsoleBrowser;
+
+beforeAll(async () => {
+  const dataDir = temporaryFolder();
+  for (const n of [1, 2]) smallRelease(dataDir, n);
+  server = await startConsole(dataDir);
+  tabs = new ConsoleBrowser(await launchBrowser(), server);
+});
+afterAll(async () => {
+  await tabs?.browser.close();
+  await server?.stop();
+});
+
+const admin = async (method: string, path: string, body?: object, token = server.token) => {
+  const response = await fetch(`${server.origin}/admin/v1/${path}`, {
+    method,
+    headers: { Authorization: `Bearer ${token}` },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, document: (await response.json()) as Record<string, unknown> };
+};
+const create = async (name: string, scope: string) =>
+  String((await admin("POST", "admin-tokens", { name, scope })).document.token);
+
+async function logInWith(token: string, options = {}): Promise<Page> {
+  const page = await tabs.open(options);
+  await page.getByLabel("Admin token").fill(token);
+  await page.getByRole("button", { name: "Log in" }).click();
+  await page.getByRole("button", { name: "Log out" }).waitFor();
+  return page;
+}
+
+test("create, shown once, sign in with it, revoke: its session ends", async () => {
+  const page = await tabs.logIn(await tabs.open());
+  await page.getByRole("banner").getByText("ada", { exact: true }).waitFor();
+  await tabs.go(page, "tokens");
+  await page.getByText("No named admin tokens yet").waitFor();
+  const button = page.getByRole("button", { name: "Create token" });
+  await page.getByLabel("Name").fill("Bob");
+  await button.click();
+  await page.getByRole("alert").filter({ hasText: "name: must have 1 to 63 lower-case" }).waitFor();
+  await page.getByLabel("Name").fill("bob");
+  await page.getByLabel("Scope").selectOption("read");
+  await page.getByLabel("Expires").selectOption("30");
+  await button.click();
+  const token = await page.locator("code.token").innerText();
+  const row = async () => (await page.getByRole("row").nth(1).innerText()).replace(/\s+/g, " ");
+  expect(await row()).toMatch(/^bob ink_admin_\w{4}… read active .*by ada never in /);
+  const bob = await logInWith(token);
+  await bob.getByRole("banner").getByText("bob, read only").waitFor();
+  await page.reload();
+  await page.getByRole("row").nth(1).waitFor();
+  expect(await textOf(page)).not.toContain(token);
+  expect(await row()).toContain(new Date().toISOString().slice(0, 10)); // it is used
+  await confirm(page, "Revoke bob", "Revoke");
+  await waitForMessage(page, "Revoked.");
+  await page.getByText("No named admin tokens yet").waitFor();
+  await bob.goto(`${server.origin}/#/keys`);
+  await bob.getByText("Your session has ended: log in again.").waitFor();
+  for (const each of [page, bob]) await each.context().close();
+});
+
+test("a read-only session looks up, and has no button in use that changes anything", async () => {
+  const id = String((await admin("POST", "keys", { name: "shop" })).document.id);
+  await admin("POST", "webhooks", { url: "https://example.com/hook", events: ["data.stale"] });
+  await admin("POST", "overrides", { value: "81.2.69.142", flag: "is_proxy", verdict: false, note: "x" });
+  for (const text of ["", "[weights]\n"]) await admin("POST", "rulesets", { text, note: "" });
+  const page = await logInWith(await create("eve", "read"));
+  const disabled = async (hash: string) => {
+    await tabs.go(page, hash);
+    return page.locator("main button:disabled").allInnerTexts();
+  };
+  expect(await disabled("tokens")).toEqual(["Revoke", "Create token"]);
+  await page.getByText("Your admin token has the scope read: it changes nothing.").waitFor();
+  expect(await disabled("keys")).toEqual(["Create key"]);
+  expect(await disabled(`keys/${id}`)).toEqual(["Save", "Rotate", "Revoke this key", "Trace this key"]);
+  expect(await disabled("overrides")).toEqual(["Remove", "Add", "Import"]);
+  expect(await disabled("webhooks")).toEqual(["Add webhook"]);
+  expect(await disabled("data")).toEqual(expect.arrayContaining(["Update now", "Roll back", "Pin", "Use"]));
+  expect(await disabled("rules")).toEqual(["Roll back"]);
+  await tabs.go(page, "lookup/81.2.69.142");
+  await page.getByText("your override").first().waitFor();
+  expect(await disabled("audit")).toEqual([]);
+  await page.getByRole("row").nth(1).waitFor();
+  await page.context().close();
+});
+
+test("a write token that has a name does all, and the audit page has its name", async () => {
+  const page = await logInWith(await create("carol", "write"));
+  await tabs.go(page, "keys");
+  await page.getByLabel("Name").fill("checkout");
+  await page.getByRole("button", { name: "Create key" }).click();
+  await page.locator("code.token").waitFor();
+  await tabs.go(page, "audit");
+  await page.getByLabel("Who").fill("carol");
+  await page.getByLabel("Who").press("Enter");
+  await page.getByLabel("Way").selectOption("console");
+  const rows = page.getByRole("row");
+  await rows.filter({ hasText: "admin API" }).first().waitFor({ state: "detached" });
+  expect((await rows.nth(1).innerText()).replace(/\s+/g, " ")).toMatch(
+    /carol console key created .*checkout/,
+  );
+  await page.context().close();
+});
+
+describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
+  test("the list, read only", async () => {
+    const page = await logInWith(await create(`reader-${device}`, "read"), { viewport, bypassCSP: true });
+    await tabs.go(page, "tokens");
+    await expectGoodLooks(page, "tokens", device);
+    await page.context().close();
+  });
+});
+
+test("no script failed, and no other host was requested", () => expect(tabs.faults).toEqual([]));
