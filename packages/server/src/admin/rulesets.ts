@@ -177,7 +177,7 @@ function checked(text: string) {
   }
 }
 
-/** In a process of its own, as lookups are: a release that is damaged on the disk may end the process that reads it. */
+/** Runs in a child process, as lookups do: reading a release that is damaged on the disk may kill the process. */
 async function assessVisitor(
   { dataDir, releases, overrideCache, rulesetCache, now, workerEnvironment }: AdminContext,
   value: unknown,

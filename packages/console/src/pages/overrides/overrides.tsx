@@ -1,4 +1,4 @@
-// overrides.tsx: the overrides in force, searched and removed.
+// overrides.tsx: lists, searches and removes active overrides.
 
 import type { Override } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
