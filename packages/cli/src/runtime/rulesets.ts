@@ -1,4 +1,4 @@
-// rulesets.ts: rulesets for commands: those of files, and those that are published.
+// rulesets.ts: rulesets for commands, from files and from the database.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -15,7 +15,7 @@ const MAX_OWN_BYTES = 0xff;
 const MAX_SHARED_BYTES = 0xffff;
 
 export class AnswerTemplates {
-  /** The section as far as it is made. */
+  /** The part of the section that is built. */
   private bytes = Buffer.alloc(1 << 16);
   private length = TEMPLATES_HEADER_BYTES;
   /** By their two parts, where they start in it. */

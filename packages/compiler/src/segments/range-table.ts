@@ -39,7 +39,7 @@ const MAX_NODE_WORDS = BITMAP_WORDS + KEYS;
 
 class TrieWriter {
   private readonly columns: RangeColumns;
-  /** The directory, then the nodes in the order of the cells that name them: those of one depth, then the next. */
+  /** The directory, then the nodes in the order of the cells that name them, depth by depth. */
   private words: Uint32Array;
   /** The same. A view for each node would leave 100 MB of garbage behind. */
   private bytes: Uint8Array;

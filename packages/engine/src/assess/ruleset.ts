@@ -32,7 +32,7 @@ const MAX_TEXT = 256 * 1024;
 
 export interface Rule {
   readonly name: string;
-  /** From the top of the file, those of every mode counted: the first match decides. */
+  /** Position in the file, counting rules of every mode. The first match decides. */
   readonly position: number;
   readonly condition: Condition;
   readonly then: Action;
