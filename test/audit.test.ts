@@ -137,6 +137,15 @@ const addWebhook = async ({ webhooks }: Store) =>
 const bobsToken = expect.objectContaining({ name: "bob", scope: "read", state: "active" });
 const addBobsToken = ({ adminToken }: Store) =>
   adminToken.add({ name: "bob", scope: "read", expiresAt: undefined }, ADA);
+const addDisabledWebhook = async (store: Store) => {
+  const id = await addWebhook(store);
+  await store.webhooks.disable(id);
+  return id;
+};
+const enabled = (id: string) => {
+  const [before, after] = [expect.any(String), null].map((disabled_at) => webhookWith({ disabled_at }));
+  return { action: "webhook-enabled", subject: id, before, after };
+};
 const keyWith = (members: object) => expect.objectContaining({ name: "shop", ...members });
 
 /** Changes that are proved here, each by at least one command line. */
@@ -263,6 +272,12 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
         webhookWith({ old_secret_until }),
       );
       return [["webhooks", "rotate", id], { action: "webhook-rotated", subject: id, before, after }];
+    },
+  ],
+  "webhooks enable": [
+    async (host) => {
+      const id = await host.withStore(addDisabledWebhook);
+      return [["webhooks", "enable", id], enabled(id)];
     },
   ],
   "webhooks remove": [
@@ -869,6 +884,10 @@ describe("the admin API", () => {
         webhookWith({ old_secret_until }),
       );
       return [`webhooks/${id}/rotate`, {}, { action: "webhook-rotated", subject: id, before, after }];
+    },
+    enable_webhook: async ({ store }) => {
+      const id = await addDisabledWebhook(store);
+      return [`webhooks/${id}/enable`, undefined, enabled(id)];
     },
     remove_webhook: async ({ store }) => {
       const id = await addWebhook(store);

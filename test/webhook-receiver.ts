@@ -43,24 +43,66 @@ export function startReceiver(
   };
 }
 
-/** Answers each connection by hand. */
-export async function startRawReceiver(answer: (socket: Socket) => unknown): Promise<Receiver> {
+export interface RawReceiver extends Receiver {
+  /** Connections until now, whatever they sent. */
+  readonly connections: number;
+  /** Those that neither side has closed. */
+  readonly open: number;
+}
+
+/** Answers each whole request by hand. */
+export async function startRawReceiver(answer: (socket: Socket) => unknown): Promise<RawReceiver> {
   const sockets = new Set<Socket>();
+  const received: Received[] = [];
+  let connections = 0;
   const server = createTcpServer((socket) => {
+    connections++;
     sockets.add(socket);
+    let bytes = Buffer.alloc(0);
+    const read = (chunk: Buffer) => {
+      bytes = Buffer.concat([bytes, chunk]);
+      const request = requestIn(bytes);
+      if (request === undefined) return;
+      socket.off("data", read);
+      received.push(request);
+      answer(socket);
+    };
     socket.on("error", () => {});
-    socket.once("data", () => answer(socket));
+    socket.on("close", () => sockets.delete(socket));
+    socket.on("data", read);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}/hook`,
-    received: [],
+    received,
+    get connections() {
+      return connections;
+    },
+    get open() {
+      return sockets.size;
+    },
     stop: () => {
       for (const socket of sockets) socket.destroy();
       server.close();
     },
   };
+}
+
+/** @returns undefined while something of it is missing */
+function requestIn(bytes: Buffer): Received | undefined {
+  const end = bytes.indexOf("\r\n\r\n");
+  if (end < 0) return undefined;
+  const [first, ...lines] = bytes.toString("latin1", 0, end).split("\r\n");
+  const headers = Object.fromEntries(
+    lines.map((line) => [
+      line.slice(0, line.indexOf(":")).toLowerCase(),
+      line.slice(line.indexOf(":") + 1).trim(),
+    ]),
+  );
+  const body = bytes.subarray(end + 4);
+  if (body.length < Number(headers["content-length"] ?? 0)) return undefined;
+  return { path: first!.split(" ")[1] ?? "", headers, body: body.toString() };
 }
 
 /** The payload of a message. @throws what the package throws for a signature that is not valid */

@@ -153,7 +153,7 @@ describe.each(["SQLite", "PostgreSQL"])("on %s", (kind) => {
     expect(await deliveries(store, id)).toEqual([]);
   });
 
-  test("410 disables a webhook, ends what waits for it, and is in the audit trail", async () => {
+  test("410 disables a webhook until an operator enables it, ends what waits for it, and is in the audit trail", async () => {
     const { store, host, lines } = await group();
     const receiver = receiving(() => new Response(null, { status: 410 }));
     const { id } = await addTo(store, receiver.url);
@@ -168,6 +168,11 @@ describe.each(["SQLite", "PostgreSQL"])("on %s", (kind) => {
     expect(receiver.received.length).toBeLessThan(20);
     const [entry] = (await store.overrides.audit({ limit: 1 })).items;
     expect(entry).toMatchObject({ action: "webhook-disabled", actor: "inkling", subject: id });
+    expect(await store.webhooks.enable(id, BY)).toMatchObject({ id, disabledAt: undefined });
+    const tried = receiver.received.length;
+    expect(await store.deliveries.queue([held(100)])).toEqual({ queued: 1, dropped: 0 });
+    await until(() => receiver.received.length === tried + 1);
+    await until(async () => (await store.webhooks.find(id))?.disabledAt !== undefined);
   });
 
   test("after a rotation both secrets sign until the overlap ends; no answer, entry or list has a secret", async () => {

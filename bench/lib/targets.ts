@@ -38,6 +38,9 @@ const CHANGE = "from a change to the last of 8 hosts";
 const SERVED = "until the last host serves it";
 const PUBLISHED = "a release whose geo segment is unchanged, to 8 hosts";
 
+const VISITOR = "one visitor: address and email address";
+const VISITOR_CPU = "CPU per visitor";
+
 type Side = "at most" | "at least";
 /** A figure is "question|contestant|measure"; with two, the bound is for their ratio. */
 type TargetRow = readonly [
@@ -109,6 +112,15 @@ const ROWS: readonly TargetRow[] = [
   ["build", "at most", 2, "times", "sizes of segments|email|file to sources"],
   ["build", "at most", 2, "times", "sizes of segments|email, from seeds|file to sources"],
   ["enrich", "at least", 1e6, "/s", "enrich, a column of random IPv4|inkling|rows a second"],
+  ratio("assess", "at most", 1, VISITOR_CPU, "one assessment", "three lookups", VISITOR),
+  ratio("assess", "at most", 1.2, VISITOR_CPU, "one assessment, stored", "three lookups", VISITOR),
+  [
+    "assess",
+    "at most",
+    1_000,
+    "µs",
+    "evaluation of a ruleset, in process|the slowest ruleset that is accepted|CPU",
+  ],
   ["group", "at most", 250, "ms", `${CHANGE}|by notices|99 % within`],
   ["group", "at most", 1_500, "ms", `${CHANGE}|by checks: notices are dropped|99 % within`],
   ["group", "at most", 10, "s", `${PUBLISHED}|publish|${SERVED}`],

@@ -1,7 +1,10 @@
-// assess.ts: one assessment over HTTP beside the three lookups that it replaces, with an active ruleset of 20 rules.
+// assess.ts: one assessment over HTTP beside the three lookups that it replaces, with an active ruleset of 20 rules; with
+// decisions stored; and how long a ruleset can take at most.
 //
 // The lookups are plain ones, without evidence or network, although an assessment reads both.
 
+import { DEGRADED_DATA } from "@inkling/contract";
+import { assess, type Facts, parseRuleset, type Ruleset } from "@inkling/engine/assess";
 import { openStore } from "@inkling/server";
 import { knownAddresses, openCurrent, releaseFolder } from "../lib/data.ts";
 import { fullLoad, pathsFile } from "../lib/load.ts";
@@ -9,10 +12,16 @@ import { hasCommand } from "../lib/peers.ts";
 import { SERVER_CORE } from "../lib/proc.ts";
 import type { Run } from "../lib/record.ts";
 import { startInkling, temporaryFolder } from "../lib/server.ts";
+import { longestFacts, slowRulesets } from "../lib/slow-rulesets.ts";
 
 const WHAT = "one visitor: address and email address";
 const CPU = "CPU per visitor, µs";
 const RULES = 20;
+const SLOWEST = "the slowest ruleset that is accepted";
+const REPETITIONS = 60;
+const EVALUATIONS = 3;
+/** Until a server has stored what it decided, after full load. */
+const STORED_MS = 2_000;
 /** Every third visitor has a disposable mailbox, every seventh a role account. */
 const DOMAINS = ["gmail.com", "example-shop.de", "mailinator.com"];
 
@@ -26,7 +35,34 @@ mode = "${i % 4 === 0 ? "shadow" : "live"}"
   return Array.from({ length: RULES }, (_, i) => rule(i)).join("\n");
 }
 
+/** Best of REPETITIONS, because other work on the machine only adds to it. */
+function measureEvaluations(run: Run): void {
+  const [what, unit] = ["evaluation of a ruleset, in process", "CPU, µs"];
+  const count = run.size(120, 3);
+  const times: number[] = [];
+  for (const ruleset of slowRulesets(count))
+    for (const facts of longestFacts(ruleset)) times.push(evaluationTime(ruleset, facts));
+  run.row(what, SLOWEST, unit, [Math.max(...times)]);
+  const usual = parseRuleset(rulesetText());
+  run.row(what, `${RULES} rules`, unit, [evaluationTime(usual, usual.schema.empty())]);
+  run.note(
+    `${count} rulesets that reach the limits, each with the longest facts of ${times.length / count} kinds`,
+  );
+}
+
+function evaluationTime(ruleset: Ruleset, facts: Facts): number {
+  let best = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < REPETITIONS; i++) {
+    const before = process.cpuUsage();
+    for (let n = 0; n < EVALUATIONS; n++) assess(facts, ruleset, DEGRADED_DATA);
+    const { user, system } = process.cpuUsage(before);
+    best = Math.min(best, (user + system) / EVALUATIONS);
+  }
+  return best;
+}
+
 export async function measureAssess(run: Run): Promise<void> {
+  measureEvaluations(run);
   if (!hasCommand(run, "wrk", "wrk (the client)")) return;
   const path = openCurrent(releaseFolder(run.checkout)).segmentPath("geo");
   const { known } = knownAddresses(path, run.size(30_000, 5_000));
@@ -49,6 +85,7 @@ export async function measureAssess(run: Run): Promise<void> {
     return startInkling(run, run.checkout, { core: SERVER_CORE, env: settings });
   };
   const running = await start();
+  const storing = await start({ INKLING_DECISIONS: "1" });
   const seconds = run.size(2, 1);
   const perVisitor = async (server: typeof running, file: string, requests: number) => ({
     [CPU]: (await fullLoad(server, file, seconds)).cpu * requests,
@@ -58,6 +95,15 @@ export async function measureAssess(run: Run): Promise<void> {
     [
       { what: WHAT, who: "three lookups", measure: () => perVisitor(running, threeLookups, 3) },
       { what: WHAT, who: "one assessment", measure: () => perVisitor(running, oneAssessment, 1) },
+      {
+        what: WHAT,
+        who: "one assessment, stored",
+        measure: async () => {
+          const figures = await perVisitor(storing, oneAssessment, 1);
+          await Bun.sleep(STORED_MS); // what waits is stored before the next measurement
+          return figures;
+        },
+      },
     ],
     run.size(7, 3),
   );

@@ -46,8 +46,8 @@ export const PARTS: readonly Part[] = [
   ...COMPARABLE,
   {
     name: "assess",
-    title: "Assessments over HTTP",
-    limitSeconds: 180,
+    title: "Assessments",
+    limitSeconds: 420,
     quickSeconds: 10,
     measure: measureAssess,
   },

@@ -58,9 +58,10 @@ describe("assess", () => {
     await button("Assess").click();
   };
 
-  test("a link to a visitor: action, reasons with weights, what would change it, facts, evidence", async () => {
-    const visitor = { ip: PROXY, email: `info+a%b@${smallDomain(4)}`, expected_country: "FR" };
-    await go(`assess?${new URLSearchParams(visitor)}`);
+  test("action, reasons with weights, what would change it, facts, evidence; a link from a lookup", async () => {
+    const visitor = { ip: PROXY, email: `info+a%b@${smallDomain(4)}` };
+    await go("assess");
+    await assess({ "IP address": PROXY, "Email address": visitor.email, "Expected country": "FR" });
     await page.getByRole("heading", { name: "deny decided by the score (no ruleset)" }).waitFor();
     for (const [label, value] of [
       ["IP address", visitor.ip],
@@ -85,18 +86,19 @@ describe("assess", () => {
     expect((await rowsOf("Evidence about the email address")).join()).toContain("role account");
     await page.getByRole("link", { name: `Look up ${visitor.email}` }).click();
     await page.getByText("Disposable email address").waitFor();
-    await page.getByRole("link", { name: "Assess this visitor" }).click();
+    await button("Assess this visitor").click();
     await page.getByRole("heading", { name: "deny decided by the score (no ruleset)" }).waitFor();
     expect(await page.getByRole("textbox", { name: "Email address" }).inputValue()).toBe(visitor.email);
+    expect(page.url()).toEndWith("#/assess");
   });
 
-  test("a visitor without reasons, one that is refused, and no visitor; the address follows", async () => {
+  test("a visitor without reasons, one that is refused, and no visitor; none is in the address", async () => {
+    await go("lookup");
     await go("assess");
+    expect(await result().count()).toBe(0);
     await assess({ "IP address": "8.8.8.8" });
     await page.getByText("No reason to doubt this visitor.").waitFor();
-    expect(page.url()).toEndWith("#/assess?event=sign_up&ip=8.8.8.8");
-    await page.reload();
-    await page.getByText("No reason to doubt this visitor.").waitFor();
+    expect(page.url()).toEndWith("#/assess");
     await assess({ "IP address": "10.0.0.1" });
     await page.getByRole("alert").filter({ hasText: "cannot be assessed" }).waitFor();
     await assess({ "IP address": "" });
@@ -146,7 +148,9 @@ describe("assess", () => {
       const changed = { ...assessment, action: "challenge", degraded: ["is_abuser"] };
       await route.fulfill({ response, json: { ...rest, assessment: changed } });
     });
-    await go("assess?ip=8.8.8.8");
+    await go("lookup");
+    await go("assess");
+    await assess({ "IP address": "8.8.8.8" });
     await page.getByRole("heading", { name: "challenge because data is missing (ruleset 1)" }).waitFor();
     await page.getByText("No data for is_abuser: the visitor may look more innocent").waitFor();
     await page.unroute("**/admin/v1/assess");
@@ -382,6 +386,18 @@ describe("decisions", () => {
     await page.getByRole("link", { name: "user-2" }).first().click();
     await page.getByRole("heading", { name: /^allow decided by the score/ }).waitFor();
     await page.evaluate("sessionStorage.clear()");
+  });
+
+  test("deletion by ref and by day", async () => {
+    await go("decisions");
+    await page.getByLabel("All about the ref").fill("user-1");
+    await confirm(page, "Delete by ref", "Delete");
+    await waitForMessage(page, "Deleted 2 decisions.");
+    await until(async () => (await rows()).length === 1);
+    await page.getByLabel("All before the day (UTC)").fill("2999-01-01");
+    await confirm(page, "Delete by time", "Delete");
+    await waitForMessage(page, "Deleted 1 decision.");
+    await page.getByText("No decision is stored yet.").waitFor();
   });
 
   test("no script failed, and no other host was requested", () =>

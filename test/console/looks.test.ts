@@ -119,7 +119,10 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await go("assess");
     await page.getByLabel("Event").waitFor();
     await look("assess");
-    await go(`assess?ip=81.2.69.142&email=info@${smallDomain(3)}&expected_country=FR`);
+    await page.getByLabel("IP address").fill("81.2.69.142");
+    await page.getByLabel("Email address").fill(`info@${smallDomain(3)}`);
+    await page.getByLabel("Expected country").fill("FR");
+    await click("Assess");
     await page.getByText("Evidence about the email address").waitFor();
     await look("assessed");
   });
@@ -276,7 +279,7 @@ describe("without data", () => {
   afterAll(() => empty?.stop());
 
   const EMPTY: readonly [name: string, hash: string, text: string][] = [
-    ["assess", "assess?ip=8.8.8.8", "The server has no release"],
+    ["assess", "assess", "Nothing is stored, logged or counted."],
     ["rules", "rules", "No ruleset yet: the score decides."],
     ["decisions", "decisions", "This server stores no decisions"],
     ["data", "data", "No release yet"],

@@ -131,6 +131,11 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await page.getByText("The receiver returned 410").waitFor();
     await page.getByText("given up").waitFor();
     await expectGoodLooks(page, "webhook", device);
+    await answer(page, `webhooks/${ID}/enable`, webhook());
+    await answer(page, `webhooks/${ID}`, webhook());
+    await page.getByRole("button", { name: "Enable", exact: true }).click();
+    await waitForMessage(page, "Enabled.");
+    await page.getByText("active").waitFor();
     await page.context().close();
   });
 });

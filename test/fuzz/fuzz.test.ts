@@ -30,6 +30,12 @@ const ROWS: readonly [name: string, cases: number, mostBytes: number, outcomes: 
   ["rulesets", 3_000, 400 * MB, ["live rules", "no live rule", "refused"]],
   ["segments", 150, 500 * MB, ["refused at open", "found by verify", "sound"]],
   ["visitors", 10_000, 300 * MB, ["visitor", "no JSON", "refused"]],
+  [
+    "webhooks",
+    300,
+    400 * MB,
+    ["URL refused, failed", "URL refused, delivered", "URL of a name, failed", "URL of a name, delivered"],
+  ],
 ];
 
 describe("damaged", () => {

@@ -177,6 +177,17 @@ export const DECISION_OPERATIONS = {
     writes: true,
     docs: "a new secret. The old secret also signs for `overlap_seconds` (default 86,400; 0 to 30 days)",
   },
+  enable_webhook: {
+    method: "POST",
+    path: `${ADMIN_PATH}webhooks/{id}/enable`,
+    names: "webhook",
+    tag: "Webhooks",
+    summary: "Enable a webhook that was disabled because its receiver returned 410",
+    problems: ["WEBHOOK_NOT_FOUND"],
+    audits: ["webhook-enabled"],
+    writes: true,
+    docs: "enables a webhook that was disabled because its receiver returned 410. Deliveries that ended are not sent again",
+  },
   test_webhook: {
     method: "POST",
     path: `${ADMIN_PATH}webhooks/{id}/test`,

@@ -46,6 +46,7 @@ export const AUDIT_ACTIONS = [
   "webhook-rotated",
   "webhook-removed",
   "webhook-disabled",
+  "webhook-enabled",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

@@ -326,7 +326,7 @@ export const SERVER_EVENTS = {
   "webhook-disabled": {
     about: "server",
     levels: ["error"],
-    help: "The receiver of `webhook` returned 410, so the server sends nothing more. Remove the webhook, or add it again.",
+    help: "The receiver of `webhook` returned 410, so the server sends nothing more. Remove the webhook, or fix the receiver and run `inkling webhooks enable ID`.",
   },
   "webhook-queue-full": {
     about: "server",

@@ -53,6 +53,7 @@ test("decisions are listed, shown, labelled and deleted", async () => {
   );
   const shown = (await inkling("decisions", "show", decisionId(2))).out;
   expect(shown).toMatch(/ref +user-81\n/);
+  expect(shown.match(/^event /gm)).toHaveLength(1);
   expect(shown).toMatch(/outcome +abuse\n/);
   expect(shown).toMatch(/ip.is_tor_exit +true\n/);
   expect(await inkling("decisions", "delete")).toMatchObject({ code: 2 });

@@ -106,7 +106,8 @@ function addShow(decisions: Command, context: Context): void {
     if (found === undefined) throw notFound(id);
     const decision = decisionJson(found);
     const { facts, ...members } = decision;
-    const rows = [...Object.entries(members), ...Object.entries(facts)];
+    const others = Object.entries(facts).filter(([name]) => !Object.hasOwn(members, name));
+    const rows = [...Object.entries(members), ...others];
     const shown = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
     return {
       json: decision,

@@ -68,7 +68,7 @@ test.each([
 test("an id that there is none of is named, with the command that lists all", async () => {
   const inkling = inFolder();
   await inkling("add", HTTPS, "--events", "all");
-  for (const name of ["test", "rotate", "remove", "deliveries"]) {
+  for (const name of ["test", "rotate", "enable", "remove", "deliveries"]) {
     const { code, err } = await inkling(name, "whk_0123456789abcdef");
     expect([name, code]).toEqual([name, 1]);
     expect(err).toMatch(

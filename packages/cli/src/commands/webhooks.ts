@@ -1,4 +1,4 @@
-// webhooks.ts: `inkling webhooks add | list | test | rotate | remove | deliveries`: alerts to the operator's own services.
+// webhooks.ts: `inkling webhooks add | list | test | rotate | enable | remove | deliveries`: alerts to the operator's own services.
 //
 // The database is written directly, as `inkling keys` does: running servers send what happens from then on. A test message
 // is sent by the command itself, so that it needs no server.
@@ -37,6 +37,7 @@ export function addWebhooks(program: Command, context: Context): void {
   addList(webhooks, context);
   addTest(webhooks, context);
   addRotate(webhooks, context);
+  addEnable(webhooks, context);
   addRemove(webhooks, context);
   addDeliveries(webhooks, context);
 }
@@ -187,6 +188,28 @@ function addRotate(webhooks: Command, context: Context): void {
       issued,
       `New secret for ${id}. ${SHOWN_ONCE} The old one stops signing ${end}.`,
     );
+  });
+}
+
+function addEnable(webhooks: Command, context: Context): void {
+  const command = webhooks
+    .command("enable <id>")
+    .description("enable a webhook that was disabled because its receiver returned 410")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+Deliveries that ended are not sent again. \`webhooks test\` shows whether the receiver accepts messages.
+
+Examples:
+  inkling webhooks enable whk_3fK9mB2xQ7vR1tYz`,
+    );
+  addAction(command, context, SETTINGS, async ({ settings }, id: string) => {
+    const enabled = existing(
+      id,
+      await withExistingStore(settings, (store) => store.webhooks.enable(id, cliActor())),
+    );
+    return { json: webhookJson(enabled), text: `${id} is enabled.` };
   });
 }
 

@@ -42,6 +42,7 @@ const ACTIONS: Readonly<Record<AuditEntry["action"], string>> = {
   "webhook-rotated": "webhook secret rotated",
   "webhook-removed": "webhook removed",
   "webhook-disabled": "webhook disabled by its receiver",
+  "webhook-enabled": "webhook enabled",
   "change-failed": "change failed",
 };
 const WAYS: Readonly<Record<NonNullable<AuditEntry["way"]>, string>> = {

@@ -1,4 +1,5 @@
-// webhooks.tsx: webhooks: a list, a form for a new one; one by its id with its last attempts, test, rotation, removal.
+// webhooks.tsx: webhooks: a list, a form for a new one; one by its id with its last attempts, test, enabling,
+// rotation, removal.
 
 import { WEBHOOK_EVENT_NAMES, WEBHOOK_EVENT_ROWS } from "@inkling/contract";
 import type { Delivery, IssuedWebhook, Webhook, WebhookAttempt } from "@inkling/server/admin-answers";
@@ -117,7 +118,7 @@ function Detail({ id }: { id: string }) {
       <Loaded from={loading}>
         {(webhook) => (
           <>
-            <Summary of={webhook} onTested={deliveries.reload} />
+            <Summary of={webhook} onTested={deliveries.reload} onEnabled={loading.reload} />
             <Loaded from={deliveries}>
               {({ deliveries: rows }) => (
                 <TableCard
@@ -140,7 +141,13 @@ function Detail({ id }: { id: string }) {
   );
 }
 
-function Summary({ of: webhook, onTested }: { of: Webhook; onTested: () => void }) {
+interface SummaryProps {
+  readonly of: Webhook;
+  readonly onTested: () => void;
+  readonly onEnabled: () => void;
+}
+
+function Summary({ of: webhook, onTested, onEnabled }: SummaryProps) {
   const { id, url, events, author, created_at } = webhook;
   const [run, isRunning] = useAction();
   const readOnly = useReadOnly();
@@ -150,6 +157,11 @@ function Summary({ of: webhook, onTested }: { of: Webhook; onTested: () => void 
     else notify(`Not delivered: ${reason}.`, "bad");
     onTested();
   };
+  const enable = async () => {
+    await api(`webhooks/${id}/enable`, { method: "POST" });
+    notify("Enabled.");
+    onEnabled();
+  };
   return (
     <Card title={[url, " ", <State key="state" of={webhook} />]}>
       <p>
@@ -157,11 +169,14 @@ function Summary({ of: webhook, onTested }: { of: Webhook; onTested: () => void 
       </p>
       {webhook.disabled_at !== null && (
         <p>
-          The receiver returned 410 <RelativeTime iso={webhook.disabled_at} />. Remove this webhook, or add it
-          again.
+          The receiver returned 410 <RelativeTime iso={webhook.disabled_at} />, and gets nothing more. Enable
+          this webhook after you have fixed the receiver. What was not sent until then is not sent again.
         </p>
       )}
       <p class="actions">
+        {webhook.disabled_at !== null && (
+          <Button text="Enable" class="" isBusy={isRunning} refusal={readOnly} onClick={() => run(enable)} />
+        )}
         <Button
           text="Send a test message"
           class=""

@@ -39,9 +39,12 @@ export function namedFacts(
   facts: Facts,
   { schema }: Pick<Ruleset, "schema">,
 ): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(
-    schema.fields.flatMap(({ name, index }) => (facts[index] === undefined ? [] : [[name, facts[index]]])),
-  );
+  const named: Record<string, unknown> = {};
+  for (const { name, index } of schema.fields) {
+    const value = facts[index];
+    if (value !== undefined) named[name] = value;
+  }
+  return named;
 }
 
 /** What a visitor would get without one of the reasons, or without the rule that decided. */

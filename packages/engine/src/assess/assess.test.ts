@@ -144,6 +144,14 @@ describe("rules", () => {
   });
 });
 
+/** More than half of what a ruleset may take. */
+const SLOW = Array(38).fill("size(user_agent) > 9").join(" || ");
+
+test("100 rules that search in texts and lists as rules do are fast enough", () => {
+  const when = 'user_agent.contains("bot") || user_agent.contains("curl") || "relay" in ip.services';
+  parseRuleset(Array.from({ length: 100 }, (_, i) => rule(`r${i}`, when, "deny")).join(""));
+});
+
 describe("mistakes in a ruleset", () => {
   const rows: [string, string, [number, number, RegExp][]][] = [
     ["TOML", "a = \n", [[1, 5, /./]]],
@@ -156,9 +164,22 @@ describe("mistakes in a ruleset", () => {
       ],
     ],
     [
-      "conditions",
-      `${rule("a", "ip.knd == 1", "deny")}\n${rule("b", "event == 1", "dney")}`,
-      [[10, 1, /rule: then: must be one of allow, challenge, deny: did you mean "deny"\?/]],
+      "shapes and conditions together",
+      `${rule("a", "ip.knd == 1", "deny")}\n${rule("b", "event == 1", "dney")}on_missing = "x"\n[weights]\nproxy = 2\n[[example]]\ngiven = 1\n[[example]]\ngiven = { event = 3 }\naction = "deny"`,
+      [
+        [3, 9, /rule "a": unknown fact "ip.knd"/],
+        [9, 9, /rule "b": `==` cannot compare a text with a number/],
+        [10, 1, /rule: then: must be one of allow, challenge, deny: did you mean "deny"\?/],
+        [12, 1, /unknown key "on_missing"/],
+        [14, 1, /weights: proxy: must be 1 or less/],
+        [16, 1, /example: given: /],
+        [17, 1, /"event" must be of the type text/],
+      ],
+    ],
+    [
+      "a declared fact of no type, on which conditions depend",
+      `[facts]\nplan = "txt"\n${rule("a", 'facts.plan == "free"', "deny")}`,
+      [[2, 1, /facts: plan: must be one of text, number, boolean, list: did you mean "text"/]],
     ],
     [
       "a rule without a name and a mode, and one with a number for a name",
@@ -182,18 +203,29 @@ describe("mistakes in a ruleset", () => {
     ["a newer format", "format = 2", [[1, 1, /format 1 only/]]],
     [
       "examples",
-      '[[example]]\ngiven = { event = 3, ip.kidn = "x" }\nrules = ["r"]\n[[example]]\ngiven = {}',
+      '[[example]]\ngiven = { event = 3, ip.kidn = "x" }\nrules = ["r"]\n[[example]]\ngiven = {}\n[[example]]\ngiven = { ip.kind = "hostng", ip.country = "de", ip.services = ["relay", "vpn"], ip.city = "" }\naction = "allow"',
       [
         [1, 1, /unknown rule "r"/],
         [1, 1, /"event" must be of the type text/],
         [1, 1, /unknown fact "ip.kidn": did you mean "ip.kind"\?/],
         [4, 1, /needs an action, or rules/],
+        [6, 1, /"ip.kind" is never "hostng": did you mean "hosting"\?/],
+        [6, 1, /"ip.country" is never "de": did you mean "DE"\?/],
+        [6, 1, /"ip.services" is never "vpn"/],
       ],
     ],
     [
       "the number of rules",
       Array.from({ length: 101 }, (_, i) => rule(`r${i}`, "true", "allow")).join(""),
       [[1, 1, /at most 100 rules/]],
+    ],
+    [
+      "what together takes too long, named once; rules that are off do not count",
+      [
+        rule("off", SLOW, "allow", "off"),
+        ...Array.from({ length: 4 }, (_, i) => rule(`r${i}`, SLOW, "allow", i === 0 ? "live" : "shadow")),
+      ].join(""),
+      [[13, 1, /rule "r1": an assessment could take longer than 1 ms with the conditions up to this one/]],
     ],
   ];
   for (const [name, text, expected] of rows) {

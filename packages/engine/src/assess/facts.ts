@@ -3,6 +3,7 @@
 // A fact that is not known reads as the zero of its type: "", 0, false, the empty list. `has(fact)` tells the difference.
 
 import { type DegradedData, FACT_NAMES, FACT_ROWS, type FactName, type FactType } from "@inkling/contract";
+import { nearest } from "../email/email-labels.ts";
 
 export type FactValue = string | number | boolean | readonly string[];
 /** Place of a fact in {@link Facts}. */
@@ -75,6 +76,15 @@ export const FACT_INDEX = Object.fromEntries(FACT_NAMES.map((name, index) => [na
 
 /** The first index of the facts that callers send. */
 export const FIRST_DECLARED: FactIndex = FACT_NAMES.length;
+
+/** Why a fact never has this text; undefined if it can have it. `""` stands for an unknown fact. */
+export function whyImpossible({ name, values, isUpperCase }: FactField, text: string): string | undefined {
+  const isPossible = values?.includes(text) ?? (isUpperCase !== true || text === text.toUpperCase());
+  if (text === "" || isPossible) return undefined;
+  const near = values === undefined ? text.toUpperCase().slice(0, 40) : nearest(text, values);
+  const hint = near === undefined ? `it is one of ${values?.join(", ")}` : `did you mean "${near}"?`;
+  return `"${name}" is never ${JSON.stringify(text.slice(0, 40))}: ${hint}`;
+}
 
 /** Is it a value of the type? Numbers are finite. */
 export function isOfType(value: unknown, type: FactType): value is FactValue {

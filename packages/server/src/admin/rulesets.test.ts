@@ -46,7 +46,10 @@ test("a ruleset with mistakes changes nothing, and every mistake is named", asyn
   const text = '[[rule]]\nname = "a"\nwhen = \'ip.knd == "x"\'\nthen = "refuse"\nmode = "live"\n';
   const { status, document } = await ask("POST", "rulesets", { text });
   expect([status, document.code]).toEqual([422, "RULESET_INVALID"]);
-  expect(document.problems).toEqual(["line 4, column 1: rule: then: must be one of allow, challenge, deny"]);
+  expect(document.problems).toEqual([
+    'line 3, column 9: rule "a": unknown fact "ip.knd": did you mean "ip.kind"?',
+    "line 4, column 1: rule: then: must be one of allow, challenge, deny",
+  ]);
   const failing = STARTER_RULESET.replaceAll('mode = "shadow"', 'mode = "live"');
   const refused = await ask("POST", "rulesets", { text: failing });
   expect(refused.document.problems).toEqual([

@@ -44,6 +44,7 @@ test("added, listed, rotated, removed: the secret is in two answers only", async
     ["GET", `webhooks/${id}`],
     ["DELETE", `webhooks/${id}`],
     ["POST", `webhooks/${id}/test`],
+    ["POST", `webhooks/${id}/enable`],
     ["GET", `webhooks/${id}/deliveries`],
   ] as const) {
     const { status, code } = await ask(method, path);

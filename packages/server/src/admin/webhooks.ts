@@ -1,4 +1,4 @@
-// webhooks.ts: webhooks over the admin API: add, list, rotate, test, remove; and their deliveries.
+// webhooks.ts: webhooks over the admin API: add, list, rotate, enable, test, remove; and their deliveries.
 //
 // err  AdminProblem, StoreError
 // src  docs/webhooks.md
@@ -108,6 +108,12 @@ export const WEBHOOK_HANDLERS = {
       const { webhook, secret } = found(await store.webhooks.rotate(id, until, by));
       return { document: { ...webhookJson(webhook), secret } };
     },
+  }),
+  enable_webhook: handler({
+    answer: webhookAnswer,
+    run: async ({ store }, { id, by }) => ({
+      document: webhookJson(found(await store.webhooks.enable(id, by))),
+    }),
   }),
   test_webhook: handler({
     answer: attemptAnswer,

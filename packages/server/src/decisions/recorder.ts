@@ -15,7 +15,7 @@ import type { EpochMs } from "../keys/key.ts";
 import type { Claimed, Decisions, LabelResult, NamedDecision } from "./decisions.ts";
 import { answerOf, type DecisionRow } from "./record.ts";
 
-/** From start to start of a flush. With a worker's wait (collector.ts) less than a second is at risk. */
+/** From start to start of a flush, unless a batch is full earlier. With a worker's wait (collector.ts) less than a second is at risk. */
 const FLUSH_MS = 500;
 /** Longest wait between two attempts while the store is unreachable. */
 const MAX_BACKOFF_MS = 5_000;
@@ -102,6 +102,8 @@ export class DecisionRecorder implements Decisions {
   record(row: DecisionRow): void {
     if (this.waiting.length + this.sending.length < this.maxWaiting) this.waiting.push(row);
     else this.dropped++;
+    // What waits long costs the garbage collector more than the store. A store that fails is tried by the timer only.
+    if (this.waiting.length === BATCH && this.failuresInRow === 0) void this.flush();
   }
 
   /** Counts decisions that a worker could not hand over. */

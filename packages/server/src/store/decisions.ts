@@ -233,8 +233,12 @@ export class DecisionStore {
   }
 }
 
-const insert = (sql: SQL, rows: readonly DecisionRow[]) =>
-  sql`INSERT INTO inkling_decisions ${sql(rows as DecisionRow[])} ON CONFLICT DO NOTHING`;
+/** Preparing and binding each value takes longer than storing it, so columns that no row has are left out. */
+function insert(sql: SQL, rows: readonly DecisionRow[]) {
+  const all = Object.keys(rows[0] ?? {}) as (keyof DecisionRow)[];
+  const columns = all.filter((column) => rows.some((row) => row[column] !== null));
+  return sql`INSERT INTO inkling_decisions ${sql(rows as Record<keyof DecisionRow, unknown>[], ...columns)} ON CONFLICT DO NOTHING`;
+}
 
 function matches(sql: SQL, { action, event, rule, reason, outcome, ref, domain }: DecisionFilter) {
   const any = sql`1 = 1`;

@@ -4,7 +4,7 @@
 // note Signing needs the secrets themselves, so the table has them as they are. They leave this file in two ways only: as
 //      the answer to the one who added or rotated a webhook, and in `signing`, for a delivery.
 
-import { MAX_WEBHOOKS, WEBHOOK_EVENT_NAMES, type WebhookEvent } from "@inkling/contract";
+import { type AuditAction, MAX_WEBHOOKS, WEBHOOK_EVENT_NAMES, type WebhookEvent } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";
 import type { Actor } from "../keys/actor.ts";
 import type { EpochMs } from "../keys/key.ts";
@@ -145,6 +145,19 @@ export class WebhookStore {
     }, true);
   }
 
+  /** Ends what a 410 has begun: it gets what happens from now on. @returns undefined if there is none with this id */
+  enable(id: string, by: Actor): Promise<Webhook | undefined> {
+    return this.tables.write(async (tx) => {
+      await lockAudit(tx);
+      const before = await findIn(tx, id);
+      if (before?.disabledAt === undefined) return before;
+      const webhook: Webhook = Object.freeze({ ...before, disabledAt: undefined });
+      await tx`UPDATE inkling_webhooks SET disabled_at = NULL WHERE id = ${id}`;
+      await this.audit(tx, by, "webhook-enabled", before, webhook);
+      return webhook;
+    }, true);
+  }
+
   /** @returns undefined if there is none with this id */
   async signing(id: string): Promise<SigningWebhook | undefined> {
     const rows: (WebhookRow & SecretRow)[] = await this.tables.read(
@@ -166,7 +179,7 @@ export class WebhookStore {
   private audit(
     tx: TransactionSQL,
     by: Actor,
-    action: "webhook-added" | "webhook-rotated" | "webhook-removed" | "webhook-disabled",
+    action: Extract<AuditAction, `webhook-${string}`>,
     before: Webhook | undefined,
     after: Webhook | undefined,
   ): Promise<void> {

@@ -86,7 +86,7 @@ describe("a receiver that", () => {
     expect([receiver.received.length, target.received.length]).toEqual([1, 0]);
   });
 
-  test("never answers is given up, and so is one that answers byte by byte", async () => {
+  test("never answers is given up, and so is one that answers byte by byte, or with another protocol", async () => {
     const silent = started(await startRawReceiver(() => {}));
     const slow = started(
       await startRawReceiver((socket) => {
@@ -95,7 +95,9 @@ describe("a receiver that", () => {
         socket.on("close", () => clearInterval(timer));
       }),
     );
-    for (const { url } of [silent, slow]) {
+    const upgrade = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n";
+    const other = started(await startRawReceiver((socket) => socket.write(upgrade)));
+    for (const { url } of [silent, slow, other]) {
       expect(await sendTo(url, { timeoutMs: 300 })).toEqual({
         outcome: "failed",
         status: undefined,

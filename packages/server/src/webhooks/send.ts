@@ -63,7 +63,8 @@ export async function send(
       "webhook-timestamp": String(timestamp),
       "webhook-signature": signatures(secrets, id, timestamp, body),
     };
-    return attemptOf(await post(url, headers, body, found.addresses, ending, options.ca));
+    // A request that was answered with 101 has no further events, not even of its signal.
+    return attemptOf(await within(post(url, headers, body, found.addresses, ending, options.ca), ending));
   } catch (error) {
     if (timeout.aborted) return failed(undefined, `there was no answer within ${timeoutMs / 1_000} s`);
     return failed(undefined, reasonOf(error));

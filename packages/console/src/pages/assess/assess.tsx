@@ -1,9 +1,11 @@
-// assess.tsx: what the newest ruleset decides about one visitor. `#/assess?ip=…&email=…` assesses at once.
+// assess.tsx: what the newest ruleset decides about one visitor: at once about one that another page has handed over.
 
 import type { ListedRuleset, Ruleset, RulesetCheck } from "@inkling/server/admin-answers";
+import { useState } from "preact/hooks";
 import { api } from "../../api.ts";
 import { Loaded } from "../../components/loaded.tsx";
-import { type PageProps, useLoad } from "../../hooks.ts";
+import { useLoad } from "../../hooks.ts";
+import { takeHandedOver } from "./visitor.ts";
 import { AssessVisitor } from "./visitor-form.tsx";
 
 /** The facts that the newest ruleset declares; none before the first. */
@@ -15,14 +17,8 @@ async function loadDeclared(signal: AbortSignal) {
   return (await api<RulesetCheck>("rulesets/check", { method: "POST", body: { text }, signal })).facts;
 }
 
-/** The address names the visitor: it can be copied, and survives a reload. */
-const follow = (query: URLSearchParams) => history.replaceState(null, "", `#/assess?${query}`);
-
-export function AssessPage({ rest }: PageProps) {
+export function AssessPage() {
   const loading = useLoad(loadDeclared, []);
-  return (
-    <Loaded from={loading}>
-      {(declared) => <AssessVisitor given={rest} declared={declared} onAsk={follow} />}
-    </Loaded>
-  );
+  const [given] = useState(takeHandedOver);
+  return <Loaded from={loading}>{(declared) => <AssessVisitor given={given} declared={declared} />}</Loaded>;
 }

@@ -21,23 +21,20 @@ const BOOLEANS = [
 interface AssessVisitorProps {
   readonly title?: string;
   /** Fields to begin with; a visitor is assessed at once. */
-  readonly given?: string;
+  readonly given?: URLSearchParams;
   /** What the ruleset lets callers send in `facts`. */
   readonly declared: DeclaredFacts;
   /** A draft to decide by, and not by the newest ruleset. */
   readonly text?: string;
-  readonly onAsk?: (query: URLSearchParams) => void;
 }
 
-export function AssessVisitor({ title, given = "", declared, text, onAsk }: AssessVisitorProps) {
+export function AssessVisitor({ title, given, declared, text }: AssessVisitorProps) {
   const [asked, setAsked] = useState({ query: new URLSearchParams(given), text });
   const { query } = asked;
   const entered = (name: string) => ({ name, defaultValue: query.get(name) ?? "" });
   const submit = (event: TargetedSubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const filled = queryOf(new FormData(event.currentTarget));
-    onAsk?.(filled);
-    setAsked({ query: filled, text }); // a new object: the same visitor is assessed again
+    setAsked({ query: queryOf(new FormData(event.currentTarget)), text }); // a new object: the same visitor is assessed again
   };
   return (
     <>

@@ -1,4 +1,5 @@
-// visitor.ts: a visitor as fields of a form and as a query: `ip=203.0.113.9&facts.plan=free`.
+// visitor.ts: a visitor as fields of a form and as a query: `ip=203.0.113.9&facts.plan=free`. The query stays in memory:
+// browsers keep addresses of pages in their history, and this would put an email address there.
 
 import type { FactType, VisitorInput } from "@inkling/contract";
 import type { DeclaredFacts } from "@inkling/server/admin-answers";
@@ -20,6 +21,21 @@ const VALUES: Readonly<Record<FactType, (text: string) => unknown>> = {
 export function queryOf(values: FormData): URLSearchParams {
   const texts = [...values].map(([name, value]) => [name, String(value).trim()]);
   return new URLSearchParams(texts.filter(([, text]) => text !== ""));
+}
+
+let handedOver = new URLSearchParams();
+
+/** Opens the page Assess with this visitor. */
+export function assessVisitor(ipOrEmail: string): void {
+  handedOver = new URLSearchParams({ [ipOrEmail.includes("@") ? "email" : "ip"]: ipOrEmail });
+  location.hash = "#/assess";
+}
+
+/** The visitor that another page has handed over, once. */
+export function takeHandedOver(): URLSearchParams {
+  const visitor = handedOver;
+  handedOver = new URLSearchParams();
+  return visitor;
 }
 
 export const isVisitor = (query: URLSearchParams) => query.has("ip") || query.has("email");

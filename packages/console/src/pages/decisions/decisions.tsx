@@ -1,4 +1,4 @@
-// decisions.tsx: the decisions that servers stored: by day, filtered, page by page; one of them by its id.
+// decisions.tsx: the decisions that servers stored: by day, filtered, page by page, deleted; one of them by its id.
 
 import { ACTIONS, OUTCOMES, REASON_CODES } from "@inkling/contract";
 import type { Decision } from "@inkling/server/admin-answers";
@@ -12,6 +12,7 @@ import type { PageProps } from "../../hooks.ts";
 import { ActionBadge } from "../assess/assessment.tsx";
 import { DecisionsByDay } from "./by-day.tsx";
 import { DecisionDetail, OutcomeBadge } from "./decision.tsx";
+import { DeleteDecisions } from "./delete.tsx";
 
 export const DecisionsPage = ({ rest }: PageProps) =>
   rest === "" || rest.startsWith("?") ? <Overview query={rest} /> : <DecisionDetail id={rest} />;
@@ -38,10 +39,11 @@ function Overview({ query: given }: { query: string }) {
     defaultValue: filter[name] ?? "",
     onChange: (event: { currentTarget: HTMLInputElement }) => take(name)(event.currentTarget.value),
   });
+  const [deletions, setDeletions] = useState(0);
   const query = new URLSearchParams(Object.entries(filter).filter(([, value]) => value !== "")).toString();
   return (
     <>
-      <DecisionsByDay />
+      <DecisionsByDay key={deletions} />
       <Card title="Decisions">
         <div class="filters">
           <Field label="Action">{select("action", ACTION_OPTIONS)}</Field>
@@ -53,9 +55,10 @@ function Overview({ query: given }: { query: string }) {
           <TextField label="Ref" {...text("ref")} />
         </div>
         <div aria-live="polite">
-          <Decisions key={query} query={query} />
+          <Decisions key={`${deletions} ${query}`} query={query} />
         </div>
       </Card>
+      <DeleteDecisions onDeleted={() => setDeletions(deletions + 1)} />
     </>
   );
 }

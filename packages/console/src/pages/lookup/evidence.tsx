@@ -8,9 +8,10 @@ import type {
   ValueProblem,
 } from "@inkling/server/admin-answers";
 import type { ComponentChildren } from "preact";
-import { Card, Code, CopyButton, RelativeTime } from "../../components/basics.tsx";
+import { Button, Card, Code, CopyButton, RelativeTime } from "../../components/basics.tsx";
 import { Table, TwoLines } from "../../components/table.tsx";
 import { flagName, formatLabel } from "../../format.ts";
+import { assessVisitor } from "../assess/visitor.ts";
 
 export const ValueProblemCard = ({ value, problem }: { value: string; problem: ValueProblem }) => (
   <Card title={value}>
@@ -84,9 +85,7 @@ export function ApiRequest({ value, answer }: { value: string; answer: unknown }
     <Card title="API request">
       <Code text={curl} />
       <Copies json={json}>
-        <a href={`#/assess?${new URLSearchParams({ [value.includes("@") ? "email" : "ip"]: value })}`}>
-          Assess this visitor
-        </a>
+        <Button text="Assess this visitor" onClick={() => assessVisitor(value)} />
         <CopyButton text={curl.replaceAll("\\\n", "")} label="Copy curl" />
       </Copies>
     </Card>
