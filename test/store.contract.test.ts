@@ -20,6 +20,7 @@ import type { StoreError } from "../packages/server/src/store/error.ts";
 import { MIGRATIONS, migrate } from "../packages/server/src/store/migrations.ts";
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
 import type { UsageBatch } from "../packages/server/src/store/usage.ts";
+import { sumTraffic } from "../packages/server/src/telemetry/traffic.ts";
 import { decisionId, decisionRow } from "./decision-rows.ts";
 import { Postgres } from "./postgres.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -379,6 +380,40 @@ for (const backend of BACKENDS) {
         await store.usage.add({ recorder: "r2", sequence: 1, entries: [] });
         expect(await store.usage.readByHour("key_a", `${yesterday}T00`, hour(clock))).toEqual([]);
         expect(await store.usage.readByDay("key_a", yesterday, today)).toHaveLength(2);
+      });
+
+      test("the traffic of each host by the hour, added up, for a month", async () => {
+        const store = await open();
+        const hour = new Date(NOW).toISOString().slice(0, 13);
+        const counts = (requests: number, tallies: object = {}) => ({
+          ...sumTraffic([]),
+          requests,
+          ...tallies,
+        });
+        const send = (sequence: number, host: string, requests: number, tallies?: object) =>
+          store.usage.add({
+            recorder: host,
+            sequence,
+            entries: [],
+            traffic: [{ host, hour, counts: counts(requests, tallies) }],
+          });
+        await send(1, "web-1", 3, { statuses: { "2xx": 3 }, countries: { DE: 2 } });
+        await send(2, "web-1", 2, { statuses: { "2xx": 1, "4xx": 1 } });
+        expect(await send(2, "web-1", 2, { statuses: { "2xx": 1, "4xx": 1 } })).toBe(false);
+        await send(1, "web-2", 7);
+        const at = Date.parse(`${hour}:00:00Z`);
+        expect(await store.usage.readTraffic(at)).toEqual([
+          {
+            host: "web-1",
+            at,
+            counts: counts(5, { statuses: { "2xx": 4, "4xx": 1 }, countries: { DE: 2 } }),
+          },
+          { host: "web-2", at, counts: counts(7) },
+        ]);
+        expect(await store.usage.readTraffic(at + 3_600_000)).toEqual([]);
+        clock += 32 * 86_400_000;
+        await store.usage.add({ recorder: "web-3", sequence: 1, entries: [] });
+        expect(await store.usage.readTraffic(0)).toEqual([]);
       });
 
       test("old recorders are deleted with the first batch of a new one", async () => {

@@ -37,6 +37,7 @@ function moment(i: number) {
 export const HOUR = {
   hours: 3,
   step_minutes: 1,
+  hosts: 1,
   series: Array.from({ length: 60 }, (_, i) => moment(i)),
   total: {
     ...moment(30),
@@ -86,6 +87,12 @@ export const TROUBLED_FEEDS = [
   { id: "expired", state: "expired", entries: 0, age_seconds: 900 * 3_600, error: "older than 30 days" },
   { id: "refused", state: "refused", entries: 0, error: `${HOSTILE} would flag a public resolver` },
   { id: "missing", state: "missing", entries: 0, age_seconds: null },
+  ...["first-of-two", "second-of-two"].map((id) => ({
+    id,
+    state: "loaded",
+    entries: 7,
+    error: `publisher: https://${id}.example/list could not be reached: host not found`,
+  })),
   {
     id: "away",
     state: "loaded",

@@ -98,11 +98,18 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await go("lookup/81.2.64.0%2F18");
     await page.getByText("Parts with one answer each").waitFor();
     await look("network");
+    await go("lookup/AS20712");
+    await page.getByText("Parts over IPv4 with one answer each").waitFor();
+    await look("as");
     await go(
       `lookup/81.2.69.142%208.8.8.8%20someone@${smallDomain(3)}%2010.0.0.1%20${smallDomain(3)}%2081.2.0.0%2F16`,
     );
     await page.getByRole("table").waitFor();
     await look("list");
+    await click("Override all shown");
+    await page.getByRole("dialog").waitFor();
+    await look("override-many");
+    await click("Cancel");
     await answer(page, "lookup", TOR_EXIT);
     await go("lookup/185.220.101.1");
     await page.locator(".zoom > svg").waitFor();
@@ -124,6 +131,7 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await page.getByLabel("Expected country").fill("FR");
     await click("Assess");
     await page.getByText("Evidence about the email address").waitFor();
+    if (device === "phone") await page.getByText(/^\d+ facts that rules can read$/).click();
     await look("assessed");
   });
 
@@ -168,8 +176,28 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await go("data");
     await click(/^Show changes in/);
     await page.getByText(/Abuser: IPv4 addresses 256 added/).waitFor();
-    expect(await page.locator("table").first().locator("tbody tr").count()).toBe(ALL_FEEDS.length);
     await look("data");
+    await click(/^Show all \d+: Feeds/);
+    expect(await page.locator("table").first().locator("tbody tr").count()).toBe(ALL_FEEDS.length);
+    await page.getByLabel("Filter", { exact: true }).fill("ipsum");
+    await page.getByRole("link", { name: "ipsum-3", exact: true }).click();
+    await page.getByRole("heading", { name: "What it claims about a value" }).waitFor();
+    await page.getByLabel("Value").fill("nonsense");
+    await click("Look up");
+    await page.getByText("nonsense is no value that can be looked up.").waitFor();
+    await page.getByLabel("Value").fill("8.8.8.8");
+    await click("Look up");
+    await page.getByText("ipsum-3 is not in the evidence about 8.8.8.8.").waitFor();
+    await answer(page, "lookup", TOR_EXIT);
+    await page.getByLabel("Value").fill("185.220.101.1");
+    await click("Look up");
+    const claims = page.getByRole("table", { name: "Claims of ipsum-3 about 185.220.101.1" });
+    expect((await claims.getByRole("row").allInnerTexts()).at(-1)).toMatch(
+      /185\.220\.101\.1[\s\S]*label only[\s\S]*traffic of a Tor exit's users/,
+    );
+    await page.unroute("**/admin/v1/lookup");
+    await look("feed");
+    await go("data");
     await click("Roll back");
     await page.getByRole("dialog").waitFor();
     await look("dialog");
@@ -193,6 +221,13 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     );
     expect(await away.getAttribute("title")).toContain("parts?and=a,query");
     expect(await page.getByText("<img src=x").count()).toBe(1); // text, not an element
+    await page.getByText("2 feeds: publisher: … could not be reached: host not found").click();
+    await page.getByRole("link", { name: "second-of-two" }).first().waitFor();
+    expect(await page.getByText("see above").count()).toBe(2);
+    await page.getByLabel("State").selectOption("missing");
+    expect(await page.locator("table").first().locator("tbody tr").count()).toBe(1);
+    expect(await page.locator("table .badge").first().getAttribute("class")).toBe("badge bad");
+    await page.getByLabel("State").selectOption("");
     expect(await page.locator(".scroll").evaluateAll(widerInside)).toEqual([]);
     await look("data-troubled");
     await page.unrouteAll();
@@ -243,6 +278,8 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await page.getByLabel("Reason").fill("a partner's network, until the end of the year");
     await page.getByRole("button", { name: "Add", exact: true }).click();
     await page.getByRole("button", { name: /^Remove the override/ }).waitFor();
+    await click("Show active and ended overrides");
+    await page.getByRole("table", { name: "History of overrides" }).waitFor();
     await look("overrides");
     await confirm(page, /^Remove the override/, "Remove");
     await page.getByText("No overrides").waitFor();

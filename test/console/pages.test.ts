@@ -10,7 +10,7 @@ import { launchBrowser } from "../browser.ts";
 import { fetch } from "../checked-fetch.ts";
 import { smallCity, smallDomain, smallRelease, temporaryFolder } from "../release.ts";
 import { until } from "../until.ts";
-import { HOSTS, HOUR, NO_TRAFFIC, TOR_EXIT } from "./answers.ts";
+import { HOSTS, HOUR, NO_TRAFFIC, TOR_EXIT, TROUBLED_FEEDS } from "./answers.ts";
 import {
   ConsoleBrowser,
   type ConsoleServer,
@@ -21,7 +21,7 @@ import {
   waitForMessage,
 } from "./console-server.ts";
 
-const ALL_FILES_BYTES = 122_000;
+const ALL_FILES_BYTES = 128_000;
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -224,7 +224,7 @@ describe("lookup", () => {
     await go("lookup/81.2.69.9");
     await page.getByRole("link", { name: "AS20712" }).click();
     await page.getByRole("heading", { name: "AS20712 Andrews & Arnold, Ltd" }).waitFor();
-    await page.getByText("1 networks over IPv4").waitFor();
+    await page.getByText("1 network over IPv4").waitFor();
     await go("lookup/AS64496");
     await page.getByText("No network of AS64496 is in the release.").waitFor();
     await go("lookup/81.2.69.9");
@@ -239,9 +239,14 @@ describe("lookup", () => {
   test("one reason for overrides of many values", async () => {
     await go(`lookup/${encodeURIComponent(`81.2.69.1 81.2.69.2 a@${smallDomain(3)}`)}`);
     await page.getByText("3 results").waitFor();
-    await button("Override the shown values").click();
+    await page.getByLabel("Select 81.2.69.2").check();
+    await button("Override 1 selected").click();
+    await page.getByText("For 1 of 1 values").waitFor();
+    await button("Cancel").click();
+    await page.getByLabel("Select 81.2.69.2").uncheck();
+    await button("Override all shown").click();
     await page.getByLabel("Verdict").selectOption("is_abuser=false");
-    await page.getByText("For 2 of the shown values.").waitFor();
+    await page.getByText("For 2 of 3 values").waitFor();
     await page.getByLabel("Reason").fill("our own offices");
     await button("Add overrides").click();
     await waitForMessage(page, "2 added, 0 changed, 0 unchanged.");
@@ -268,7 +273,7 @@ describe("lookup", () => {
       await card.waitFor();
       const [, row = ""] = await card.getByRole("row").allInnerTexts();
       expect(row.replace(/\s+/g, " ")).toMatch(
-        new RegExp(`^${value.toLowerCase()} .*because of ${value} ada, .*in 29 days Remove$`),
+        new RegExp(`^${value.toLowerCase()} .*because of ${value} ada, .*in 29 days Edit Remove$`),
       );
       await confirm(page, `Remove the override of ${value.toLowerCase()}`, "Remove");
       await card.waitFor({ state: "detached" });
@@ -532,12 +537,48 @@ describe("data", () => {
 
   test("a feed is turned off and on; terms are read on the command line", async () => {
     await go("data");
+    await button(/^Show all \d+: Not in use/).click();
     await confirm(page, "Turn off ipsum-3", "Turn off");
     await waitForMessage(page, "ipsum-3 is off: a build follows within seconds");
     await confirm(page, "Turn on ipsum-3", "Turn on");
     await waitForMessage(page, "ipsum-3 is on: a build follows within seconds");
     await button("Turn off ipsum-3").waitFor();
     await page.getByText("To read its terms: inkling feeds enable dshield").waitFor();
+  });
+
+  test("a feed has a page with its switch, also when it is off or unknown", async () => {
+    await go("data/ipsum-3");
+    await page.getByRole("heading", { name: "ipsum-3" }).waitFor();
+    const publisher = page.getByRole("link", { name: /ipsum/ });
+    expect(await publisher.getAttribute("target")).toBe("_blank");
+    await confirm(page, "Turn off ipsum-3", "Turn off");
+    await waitForMessage(page, "ipsum-3 is off: a build follows within seconds");
+    await confirm(page, "Turn on ipsum-3", "Turn on");
+    await button("Turn off ipsum-3").waitFor();
+    await go("data/no-such-feed");
+    await page.getByText("There is no feed no-such-feed.").waitFor();
+  });
+
+  test("a feed on a server that does not build has a switch that says why it cannot be used", async () => {
+    await page.route("**/admin/v1/data/feeds", (route) =>
+      route.fulfill({ json: { feeds: [{ ...TROUBLED_FEEDS[1]!, on: null }], unused: [] } }),
+    );
+    await go("data/getting-old");
+    await page.getByText("This server does not build releases.").waitFor();
+    expect(await button("Turn off").isDisabled()).toBe(true);
+    await page.unroute("**/admin/v1/data/feeds");
+  });
+
+  test("the only release cannot be rolled back", async () => {
+    await page.route("**/admin/v1/data/releases", async (route) => {
+      const { releases } = (await (await route.fetch()).json()) as { releases: { current: boolean }[] };
+      await route.fulfill({ json: { releases: releases.filter(({ current }) => current) } });
+    });
+    await go("keys");
+    await go("data");
+    await page.getByText("No older release is kept, so there is none to roll back to.").waitFor();
+    expect(await button("Roll back").isDisabled()).toBe(true);
+    await page.unroute("**/admin/v1/data/releases");
   });
 
   test("an update is followed to its end, through a time without answers", async () => {
@@ -821,6 +862,34 @@ describe("overrides", () => {
     expect(await removals().count()).toBe(6);
   });
 
+  test("edit keeps the override and its expiry; the history names both changes", async () => {
+    await go("overrides");
+    await add("192.88.11.1", "a typo");
+    await button("Edit the override of 192.88.11.1").click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Expires").selectOption("30");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await waitForMessage(page, "Override changed.");
+    await button("Edit the override of 192.88.11.1").click();
+    expect(await dialog.getByLabel("Reason").inputValue()).toBe("a typo");
+    await dialog.getByLabel("Reason").fill("a partner");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    const row = page.getByRole("table", { name: "Overrides in force" }).getByRole("row").nth(1);
+    await row.filter({ hasText: "a partner" }).waitFor();
+    expect(await row.innerText()).toContain("in 29 days");
+    await confirm(page, "Remove the override of 192.88.11.1", "Remove");
+    await button("Show active and ended overrides").click();
+    const history = page.getByRole("table", { name: "History of overrides" });
+    await history
+      .getByRole("row")
+      .filter({ hasText: /192\.88\.11\.1address.*removed/ })
+      .waitFor();
+    await history.getByRole("link", { name: "Changes of the override of 192.88.11.1", exact: true }).click();
+    await page.getByRole("table", { name: "Audit trail" }).waitFor();
+    const actions = await page.locator("tbody tr td:nth-child(4)").allInnerTexts();
+    expect(actions).toEqual(["override removed", "override changed", "override changed", "override added"]);
+  });
+
   test("export and import", async () => {
     await go("overrides");
     await importFile("x.json", "no");
@@ -905,6 +974,11 @@ describe("frame", () => {
     await go("nowhere");
     expect(await page.locator("main h1").innerText()).toBe("No such page");
     await page.getByText("The console has no page at #/nowhere.").waitFor();
+    expect(await page.locator("main").getByRole("link").count()).toBe(
+      await page.getByRole("navigation").getByRole("link").count(),
+    );
+    await page.goto(`${server.origin}/#/-nowhere`);
+    await page.getByText("The console has no page at #/-nowhere.").waitFor();
     await go("lookup/%zz");
     expect(await page.getByLabel(/IP address/).inputValue()).toBe("%zz");
     await page.route("**/admin/v1/keys**", (route) => route.abort());

@@ -4,7 +4,7 @@ import type { DataOverview, Feed } from "@inkling/server/admin-answers";
 import type { RefObject } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import { api } from "./api.ts";
-import { Button, Linked, RelativeTime } from "./components/basics.tsx";
+import { Button, Card, Linked, RelativeTime } from "./components/basics.tsx";
 import { lazyPage } from "./components/loaded.tsx";
 import { ThemeChoice } from "./components/theme-choice.tsx";
 import { formatDuration } from "./format.ts";
@@ -44,10 +44,18 @@ const NOT_FOUND = {
   id: "not-found",
   title: "No such page",
   Page: () => (
-    <p>
-      The console has no page at <code>{location.hash}</code>. Choose a page above, or{" "}
-      <a href="#/lookup">look up a value</a>.
-    </p>
+    <Card>
+      <p>
+        The console has no page at <code>{location.hash}</code>. It has these pages:
+      </p>
+      <ul class="links">
+        {PAGES.map(({ id, title }) => (
+          <li key={id}>
+            <a href={`#/${id}`}>{title}</a>
+          </li>
+        ))}
+      </ul>
+    </Card>
   ),
 };
 

@@ -35,7 +35,8 @@ export interface PageProps {
 }
 
 function currentRoute() {
-  const [, page = "lookup", rest = ""] = /^#\/(\w+)\/?(.*)$/.exec(location.hash) ?? [];
+  if (/^(#\/)?$/.test(location.hash)) return { page: "lookup", rest: "" };
+  const [, page = "", rest = ""] = /^#\/([^/?]*)\/?(.*)$/.exec(location.hash) ?? [];
   if (rest.startsWith("?")) return { page, rest }; // its values are decoded when they are apart
   try {
     return { page, rest: decodeURIComponent(rest) };
@@ -110,3 +111,6 @@ export function useAction(onError: (text: string) => unknown = showError) {
   };
   return [run, isBusy] as const;
 }
+
+/** Are pages one narrow column (console.css)? Read when a part appears: long lists then begin folded. */
+export const isPhone = () => matchMedia("(max-width: 48rem)").matches;

@@ -359,8 +359,8 @@ const ROWS = {
     method: "GET",
     path: `${ADMIN_PATH}traffic`,
     tag: "Watch",
-    summary: "Counts of the last 24 hours, in steps",
-    docs: "requests, statuses, lookups, problems, flags, latency and countries of the last `hours` (24), in steps of `step` minutes",
+    summary: "Counts of the last hours, or of up to 30 days, in steps",
+    docs: "requests, statuses, lookups, problems, flags, latency and countries of the last `hours` (24, up to 720), in steps of `step` minutes; from 60 minutes on, the stored hours of all hosts",
   },
   hosts: {
     method: "GET",

@@ -15,7 +15,7 @@ const TOP = 8;
 /** A number per point in time. */
 export interface Series<P, V extends number | null = number> {
   readonly name: string;
-  /** 0 to 3; by position unless given. */
+  /** 0 to 3 (blue, orange, green, red); by position unless given. */
   readonly color?: number;
   readonly of: (point: P) => V;
 }
@@ -144,7 +144,7 @@ function Frame({ title, points, series, formatTime, ...props }: FrameProps) {
   return (
     <figure class="chart">
       <figcaption>
-        <strong>{title}</strong>
+        <h2>{title}</h2>
         <Legend entries={series.map((one, k) => [colorOf(one, k), one.name])} />
       </figcaption>
       <svg viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={`${title}. ${props.summary}`}>

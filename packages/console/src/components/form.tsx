@@ -10,6 +10,7 @@ import {
   type VNode,
 } from "preact";
 import { useId, useState } from "preact/hooks";
+import { formatRelative } from "../format.ts";
 import { useAction } from "../hooks.ts";
 import { useReadOnly } from "../session.ts";
 import { Problem } from "./basics.tsx";
@@ -122,15 +123,24 @@ const EXPIRIES: Options = [
   ["365", "in a year"],
 ];
 
-/** A field named "expires"; see {@link expiryOf}. */
-export const ExpiryField = () => (
+const KEPT = "kept";
+
+/**
+ * A field named "expires"; see {@link expiryOf}.
+ * @param current the expiry that a change keeps by default
+ */
+export const ExpiryField = ({ current }: { current?: string | null }) => (
   <Field label="Expires">
-    <Select name="expires" options={EXPIRIES} />
+    <Select
+      name="expires"
+      options={current ? [[KEPT, `unchanged: ${formatRelative(current)}`], ...EXPIRIES] : EXPIRIES}
+    />
   </Field>
 );
 
 /** The member `expires_at` of a request, or none. */
-export function expiryOf(values: FormData): { expires_at?: string } {
+export function expiryOf(values: FormData, current?: string | null): { expires_at?: string } {
+  if (current && values.get("expires") === KEPT) return { expires_at: current };
   const days = Number(values.get("expires"));
   return days > 0 ? { expires_at: new Date(Date.now() + days * DAY_MS).toISOString() } : {};
 }

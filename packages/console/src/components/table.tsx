@@ -2,7 +2,8 @@
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { Card } from "./basics.tsx";
+import { formatCount } from "../format.ts";
+import { Button, Card } from "./basics.tsx";
 
 /** The name of a column, its cell in a row, whether it holds numbers, and what its rows can be sorted by. */
 export type Column<T> = readonly [
@@ -19,6 +20,8 @@ interface TableProps<T> {
   readonly rowKey: (row: T, index: number) => string | number;
   /** Shown instead of a table without rows. */
   readonly empty: string;
+  /** Rows that are shown until the user asks for all. */
+  readonly first?: number;
 }
 
 interface Order {
@@ -26,11 +29,20 @@ interface Order {
   readonly direction: "ascending" | "descending";
 }
 
-export function Table<T>({ caption, columns, rows, rowKey, empty }: TableProps<T>) {
+export function Table<T>({
+  caption,
+  columns,
+  rows,
+  rowKey,
+  empty,
+  first = Number.POSITIVE_INFINITY,
+}: TableProps<T>) {
+  const [areAllShown, setAllShown] = useState(false);
   const [order, setOrder] = useState<Order>();
   if (rows.length === 0) return <p class="empty faint">{empty}</p>;
   const sortBy = columns.find(([name]) => name === order?.name)?.[3];
   const sorted = sortBy && order ? sortRows(rows, sortBy, order) : rows;
+  const shown = areAllShown ? sorted : sorted.slice(0, first);
   const isSortable = columns.some((column) => column[3]);
   const turn = (name: string) =>
     setOrder({
@@ -38,41 +50,50 @@ export function Table<T>({ caption, columns, rows, rowKey, empty }: TableProps<T
       direction: order?.name === name && order.direction === "ascending" ? "descending" : "ascending",
     });
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region needs keyboard focus (axe)
-    <section class="scroll" tabIndex={0} aria-label={caption}>
-      <table aria-label={caption}>
-        <thead class={isSortable ? "sortable" : ""}>
-          <tr>
-            {columns.map(([name, , kind, sortable]) => {
-              const direction = order?.name === name ? order.direction : undefined;
-              return (
-                <th key={name} scope="col" class={kind} aria-sort={sortable && (direction ?? "none")}>
-                  {sortable ? (
-                    <button type="button" class="sort" onClick={() => turn(name)}>
-                      {name}
-                      <span aria-hidden="true">{direction ? MARKS[direction] : "↕"}</span>
-                    </button>
-                  ) : (
-                    name
-                  )}
-                </th>
-              );
-            })}
-          </tr>
-        </thead>
-        <tbody>
-          {sorted.map((row, i) => (
-            <tr key={rowKey(row, i)}>
-              {columns.map(([name, cell, kind]) => (
-                <td key={name} class={kind} data-label={name}>
-                  {cell(row)}
-                </td>
-              ))}
+    <>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region needs keyboard focus (axe) */}
+      <section class="scroll" tabIndex={0} aria-label={caption}>
+        <table aria-label={caption}>
+          <thead class={isSortable ? "sortable" : ""}>
+            <tr>
+              {columns.map(([name, , kind, sortable]) => {
+                const direction = order?.name === name ? order.direction : undefined;
+                return (
+                  <th key={name} scope="col" class={kind} aria-sort={sortable && (direction ?? "none")}>
+                    {sortable ? (
+                      <button type="button" class="sort" onClick={() => turn(name)}>
+                        {name}
+                        <span aria-hidden="true">{direction ? MARKS[direction] : "↕"}</span>
+                      </button>
+                    ) : (
+                      name
+                    )}
+                  </th>
+                );
+              })}
             </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+          </thead>
+          <tbody>
+            {shown.map((row, i) => (
+              <tr key={rowKey(row, i)}>
+                {columns.map(([name, cell, kind]) => (
+                  <td key={name} class={kind} data-label={name}>
+                    {cell(row)}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+      {shown.length < rows.length && (
+        <Button
+          text={`Show all ${formatCount(rows.length)}`}
+          label={`Show all ${formatCount(rows.length)}: ${caption}`}
+          onClick={() => setAllShown(true)}
+        />
+      )}
+    </>
   );
 }
 

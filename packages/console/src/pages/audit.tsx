@@ -7,6 +7,7 @@ import { Card, Code, RelativeTime } from "../components/basics.tsx";
 import { Field, type Options, PeriodField, Select, TextField } from "../components/form.tsx";
 import { Paged } from "../components/paged.tsx";
 import { Table, TwoLines } from "../components/table.tsx";
+import type { PageProps } from "../hooks.ts";
 
 const ACTIONS: Readonly<Record<AuditEntry["action"], string>> = {
   "override-added": "override added",
@@ -60,8 +61,11 @@ interface Trail {
   readonly next_cursor: string | null;
 }
 
-export function AuditPage() {
-  const [filter, setFilter] = useState<Readonly<Record<string, string>>>({});
+/** @param rest filters to begin with: `?subject=ovr_…` */
+export function AuditPage({ rest }: PageProps) {
+  const [filter, setFilter] = useState<Readonly<Record<string, string>>>(
+    Object.fromEntries(new URLSearchParams(rest)),
+  );
   const take = (name: string) => (value: string) => setFilter((old) => ({ ...old, [name]: value.trim() }));
   const follow = (name: string) => (event: { currentTarget: HTMLInputElement }) =>
     take(name)(event.currentTarget.value);
@@ -70,17 +74,18 @@ export function AuditPage() {
     <Card title="Changes">
       <div class="filters">
         <Field label="Action">
-          <Select options={ACTION_OPTIONS} onChoose={take("action")} />
+          <Select options={ACTION_OPTIONS} value={filter.action ?? ""} onChoose={take("action")} />
         </Field>
         <Field label="Way">
-          <Select options={WAY_OPTIONS} onChoose={take("way")} />
+          <Select options={WAY_OPTIONS} value={filter.way ?? ""} onChoose={take("way")} />
         </Field>
         <PeriodField onSince={take("since")} />
-        <TextField label="Who" type="search" onChange={follow("actor")} />
+        <TextField label="Who" type="search" defaultValue={filter.actor ?? ""} onChange={follow("actor")} />
         <TextField
           label="Subject"
           type="search"
           placeholder="key_…, ovr_…, feed"
+          defaultValue={filter.subject ?? ""}
           onChange={follow("subject")}
         />
       </div>

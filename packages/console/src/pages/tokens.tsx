@@ -8,7 +8,7 @@ import { Badge, Card, Expiry, RelativeTime } from "../components/basics.tsx";
 import { ConfirmButton } from "../components/dialog.tsx";
 import { ExpiryField, expiryOf, Field, Form, Select, TextField, textOf } from "../components/form.tsx";
 import { Loaded } from "../components/loaded.tsx";
-import { ShownOnce } from "../components/shown-once.tsx";
+import { SecretOnce } from "../components/secrets.tsx";
 import { TableCard, TwoLines } from "../components/table.tsx";
 import { notify, useLoad } from "../hooks.ts";
 
@@ -54,7 +54,7 @@ export function TokensPage() {
               </Field>
               <ExpiryField />
             </Form>
-            {created && <ShownOnce what="token" text={created.token} />}
+            {created && <SecretOnce what="token" secret={created.token} />}
           </Card>
         </>
       )}

@@ -1,6 +1,6 @@
-// traffic.tsx: requests of the last hours: counts only.
+// traffic.tsx: requests of the last hours, or of up to 30 days: counts only.
 
-import { REPUTATION_FLAGS } from "@inkling/contract";
+import { keysOf, REPUTATION_FLAGS } from "@inkling/contract";
 import type { CountryCount, Traffic, TrafficPoint } from "@inkling/server/admin-answers";
 import { sum } from "d3-array";
 import { useState } from "preact/hooks";
@@ -15,14 +15,21 @@ import { useLoad } from "../hooks.ts";
 import { SCOPES } from "./keys/usage.tsx";
 
 const REFRESH_MS = 60_000;
+/** Refusals that are shown at first, so that cards side by side are about as high. */
+const FIRST_PROBLEMS = 4;
 
 type Moment = Pick<TrafficPoint, "lookups" | "batch_lookups">;
 type CountsOf = "statuses" | "lookups" | "flags_raised";
-const seriesOf = (member: CountsOf, id: string, name = id) => ({
+const seriesOf = (member: CountsOf, id: string, name = id, color?: number) => ({
   name,
+  ...(color !== undefined && { color }),
   of: (point: TrafficPoint) => point[member][id] ?? 0,
 });
-const STATUSES = ["2xx", "3xx", "4xx", "5xx"].map((status) => seriesOf("statuses", status));
+/** Green, blue, orange, red. */
+const STATUS_COLORS = { "2xx": 2, "3xx": 0, "4xx": 1, "5xx": 3 } as const;
+const STATUSES = keysOf(STATUS_COLORS).map((status) =>
+  seriesOf("statuses", status, status, STATUS_COLORS[status]),
+);
 const LOOKUPS = SCOPES.map(([scope, name]) => seriesOf("lookups", scope, name));
 const countBatched = ({ batch_lookups }: Moment) => sum(Object.values(batch_lookups));
 const countSingle = (moment: Moment) => sum(Object.values(moment.lookups)) - countBatched(moment);
@@ -38,43 +45,56 @@ const LATENCIES = (["p50", "p95", "p99"] as const).map((name) => ({
   of: ({ latency_seconds }: TrafficPoint) => latency_seconds[name],
 }));
 
-const PERIODS = [
-  ["1", "last hour"],
-  ["3", "last 3 hours"],
-  ["6", "last 6 hours"],
-  ["24", "last 24 hours"],
-] as const;
-
 const timeOfDay = (at: string) =>
   new Date(at).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+const dayAndTime = (at: string) => `${at.slice(5, 10)} ${at.slice(11, 16)}`;
+const day = (at: string) => at.slice(5, 10);
+
+/** Up to 6 hours are those of this host by the minute; from 24 on they are stored. */
+const PERIODS = {
+  "1": { text: "last hour", step: "", format: timeOfDay },
+  "3": { text: "last 3 hours", step: "", format: timeOfDay },
+  "6": { text: "last 6 hours", step: "", format: timeOfDay },
+  "24": { text: "last 24 hours", step: "&step=60", format: timeOfDay },
+  "168": { text: "last 7 days", step: "&step=60", format: dayAndTime },
+  "720": { text: "last 30 days", step: "&step=1440", format: day },
+};
+type Period = keyof typeof PERIODS;
+const OPTIONS = keysOf(PERIODS).map((hours) => [hours, PERIODS[hours].text] as const);
 
 export function TrafficPage() {
-  const [hours, setHours] = useState("3");
-  const traffic = useLoad(
-    (signal) => api<Traffic>(`traffic?hours=${hours}`, { signal }),
-    [hours],
-    REFRESH_MS,
-  );
+  const [hours, setHours] = useState<Period>("24");
+  const { step } = PERIODS[hours];
+  const load = (signal: AbortSignal) => api<Traffic>(`traffic?hours=${hours}${step}`, { signal });
+  const traffic = useLoad(async (signal) => ({ hours, traffic: await load(signal) }), [hours], REFRESH_MS);
+  const choose = (value: string) => setHours(value as Period); // the options are its values
   return (
     <>
       <p class="actions">
-        <Select aria-label="Period" options={PERIODS} value={hours} onChoose={setHours} />
-        <span class="faint">
-          Counted per minute, kept in memory for a day. No address or email address is stored.
-        </span>
+        <Select aria-label="Period" options={OPTIONS} value={hours} onChoose={choose} />
+        {traffic.data && <Source of={traffic.data.traffic} />}
       </p>
-      <Loaded from={traffic}>{(loaded) => <Charts traffic={loaded} />}</Loaded>
+      <Loaded from={traffic}>{(loaded) => <Charts {...loaded} />}</Loaded>
     </>
   );
 }
+
+const Source = ({ of: { step_minutes, hosts } }: { of: Traffic }) => (
+  <span class="faint">
+    {step_minutes < 60
+      ? "This host since its start, by the minute."
+      : `Stored by the hour for 30 days${hosts > 1 ? `; the sum of ${hosts} hosts` : ""}.`}{" "}
+    No address, email address or key is stored.
+  </span>
+);
 
 /** Beyond the last bound of the histogram a percentile is null. */
 const latencyOf = (seconds: number | null, lookups: number) =>
   seconds === null && lookups > 0 ? "over 500 ms" : formatMilliseconds(seconds);
 
-function Charts({ traffic: { series: points, total } }: { traffic: Traffic }) {
+function Charts({ hours, traffic: { series: points, total } }: { hours: Period; traffic: Traffic }) {
   if (points.length === 0) return <Card>No data yet: the first minute since the start is not over.</Card>;
-  const chart = { points, formatTime: timeOfDay };
+  const chart = { points, formatTime: PERIODS[hours].format };
   const numbers = [
     ["Requests", formatCount(total.requests)],
     ["Errors (5xx)", formatCount(total.statuses["5xx"] ?? 0)],
@@ -93,7 +113,7 @@ function Charts({ traffic: { series: points, total } }: { traffic: Traffic }) {
           </div>
         ))}
       </dl>
-      <div class="pair">
+      <div class="pair even">
         <Card>
           <BarChart title="Requests by status" series={STATUSES} {...chart} />
         </Card>
@@ -148,6 +168,7 @@ function Countries({ counts }: { counts: readonly CountryCount[] }) {
 const Problems = ({ counts }: { counts: Readonly<Record<string, number>> }) => (
   <TableCard
     caption="Refused requests"
+    first={FIRST_PROBLEMS}
     rows={Object.entries(counts).sort(([, a], [, b]) => b - a)}
     rowKey={([code]) => code}
     columns={[

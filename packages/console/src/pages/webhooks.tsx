@@ -6,10 +6,9 @@ import type { Delivery, IssuedWebhook, Webhook, WebhookAttempt } from "@inkling/
 import { useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { Badge, Button, Card, type Kind, RelativeTime } from "../components/basics.tsx";
-import { ConfirmButton } from "../components/dialog.tsx";
-import { Field, Form, Select, TextField, textOf } from "../components/form.tsx";
+import { Form, TextField, textOf } from "../components/form.tsx";
 import { Loaded } from "../components/loaded.tsx";
-import { ShownOnce } from "../components/shown-once.tsx";
+import { EndCard, RotateCard, SecretOnce } from "../components/secrets.tsx";
 import { TableCard, TwoLines } from "../components/table.tsx";
 import { notify, type PageProps, useAction, useLoad } from "../hooks.ts";
 import { useReadOnly } from "../session.ts";
@@ -35,6 +34,7 @@ function Overview() {
     <Loaded from={webhooks}>
       {({ webhooks: rows }) => (
         <>
+          {added && <AddedWebhook {...added} />}
           <TableCard
             caption="Webhooks"
             rows={rows}
@@ -69,13 +69,21 @@ function Overview() {
                 Allow plain http and addresses that are not on the public internet
               </label>
             </Form>
-            {added && <SecretOnce secret={added.secret} href={`#/webhooks/${added.id}`} />}
           </Card>
         </>
       )}
     </Loaded>
   );
 }
+
+const AddedWebhook = ({ id, secret }: IssuedWebhook) => (
+  <SecretOnce what="secret" secret={secret}>
+    <p>Give it to the receiver, which verifies the signature of each message. Then send a test message.</p>
+    <p>
+      <a href={`#/webhooks/${id}`}>Open this webhook</a>
+    </p>
+  </SecretOnce>
+);
 
 const COLUMNS = [
   ["Address", ({ id, url }: Webhook) => <a href={`#/webhooks/${id}`}>{url}</a>],
@@ -224,30 +232,21 @@ const DELIVERY_COLUMNS = [
   ],
 ] as const;
 
-const OVERLAPS = [
-  ["86400", "for a day"],
-  ["3600", "for an hour"],
-  ["604800", "for a week"],
-  ["0", "not at all"],
-] as const;
-
 function Rotate({ of: { id }, reload }: { of: Webhook; reload: () => void }) {
-  const [overlap, setOverlap] = useState("86400");
-  const [secret, setSecret] = useState("");
-  const rotate = async () => {
-    const body = { overlap_seconds: Number(overlap) };
-    setSecret((await api<IssuedWebhook>(`webhooks/${id}/rotate`, { method: "POST", body })).secret);
+  const rotate = async (body: { readonly overlap_seconds: number }) => {
+    const { secret } = await api<IssuedWebhook>(`webhooks/${id}/rotate`, { method: "POST", body });
     reload();
+    return secret;
   };
   const text = "The webhook gets a new secret. The old one signs as well for the time you chose.";
   return (
-    <Card title="Rotate">
-      <Field label="The old secret signs as well" note="Time to replace it in the receiver.">
-        <Select options={OVERLAPS} value={overlap} onChoose={setOverlap} />
-      </Field>
-      <ConfirmButton class="" text="Rotate" question={["Rotate the secret?", text, "Rotate"]} run={rotate} />
-      {secret && <SecretOnce secret={secret} />}
-    </Card>
+    <RotateCard
+      what="secret"
+      label="The old secret signs as well"
+      note="Time to replace it in the receiver."
+      question={["Rotate the secret?", text, "Rotate"]}
+      rotate={rotate}
+    />
   );
 }
 
@@ -257,17 +256,13 @@ function Remove({ of: { id, url } }: { of: Webhook }) {
     notify("Removed.");
     location.hash = "#/webhooks";
   };
-  const question = ["Remove this webhook?", `${url} gets nothing more.`, "Remove"] as const;
   return (
-    <Card title="Remove">
-      <p>Its secrets and deliveries are removed as well.</p>
-      <ConfirmButton class="danger" text="Remove this webhook" question={question} isDanger run={remove} />
-    </Card>
+    <EndCard
+      title="Remove"
+      text="Its secrets and deliveries are removed as well."
+      button="Remove this webhook"
+      question={["Remove this webhook?", `${url} gets nothing more.`, "Remove"]}
+      run={remove}
+    />
   );
 }
-
-const SecretOnce = ({ secret, href }: { secret: string; href?: string }) => (
-  <ShownOnce what="secret" text={secret}>
-    {href && <a href={href}>Open this webhook</a>}
-  </ShownOnce>
-);

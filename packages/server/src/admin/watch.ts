@@ -4,12 +4,23 @@
 
 import { AUDIT_ACTIONS } from "@inkling/contract";
 import { z } from "zod";
+import { AdminProblem } from "../http/problems.ts";
 import { WAYS } from "../keys/actor.ts";
+import { HOUR_MS } from "../keys/day.ts";
 import { HOST_STATES, hostJson, listed, listHosts } from "../leases/hosts.ts";
 import { auditJson, isAuditCursor } from "../store/audit.ts";
 import { storeWaiting } from "../store/waiting-entries.ts";
-import { MINUTE_MS, type Minute, percentile } from "../telemetry/traffic.ts";
-import { type AdminHandlers, count, handler, nextCursor, pageQuery, text, time } from "./handler.ts";
+import { MINUTE_MS, percentile, sumTraffic, type TrafficCounts } from "../telemetry/traffic.ts";
+import {
+  type AdminContext,
+  type AdminHandlers,
+  count,
+  handler,
+  nextCursor,
+  pageQuery,
+  text,
+  time,
+} from "./handler.ts";
 
 export const auditAnswer = z.strictObject({
   entries: z.array(
@@ -124,6 +135,10 @@ const moment = {
 export const trafficAnswer = z.strictObject({
   hours: count,
   step_minutes: count,
+  hosts: count.meta({
+    description:
+      "Hosts with requests in the stored hours; 1 for steps of less than an hour, which are of this host",
+  }),
   series: z.array(z.strictObject({ at: time, ...moment })),
   total: z.strictObject({
     ...moment,
@@ -133,51 +148,81 @@ export const trafficAnswer = z.strictObject({
   }),
 });
 
-const HOURS = z.enum(["1", "3", "6", "12", "24"], "must be 1, 3, 6, 12 or 24");
-const STEPS = z.enum(["1", "5", "10", "15", "30", "60"], "must be 1, 5, 10, 15, 30 or 60");
-const LONG_HOURS = 3;
+const HOURS = z.enum(["1", "3", "6", "12", "24", "168", "720"], "must be 1, 3, 6, 12, 24, 168 or 720");
+const STEPS = z.enum(["1", "5", "10", "15", "30", "60", "1440"], "must be 1, 5, 10, 15, 30, 60 or 1440");
+
+/** The step of so many hours, unless one is chosen: minutes up to three hours, hours of more than a day, days of a month. */
+const stepOf = (hours: number) => (hours <= 3 ? 1 : hours <= 24 ? 15 : hours <= 168 ? 60 : 1_440);
+const HOUR_MINUTES = 60;
+const MAX_HOURS_OF_MINUTES = 24;
 
 export const TRAFFIC_HANDLERS = {
   traffic: handler({
     query: {
       hours: HOURS.default("24").meta({ description: "Hours before now" }),
       step: STEPS.optional().meta({
-        description: "Minutes per row; by default 1 for up to three hours, otherwise 15",
+        description:
+          "Minutes per row. Up to 30, rows are this host's since its start; from 60, the stored hours of all hosts. By default 1 for up to 3 hours, 15 for up to 24, 60 for a week, 1440 for 30 days",
       }),
     },
     answer: trafficAnswer,
-    run: ({ traffic, now }, { query }) => {
+    run: async (context, { query }) => {
       const hours = Number(query.hours);
-      const step = Number(query.step ?? (hours > LONG_HOURS ? 15 : 1));
-      const from = now() - hours * 60 * MINUTE_MS;
-      const minutes = traffic.minutes.filter(({ at }) => at > from);
-      const steps = new Map<number, Minute[]>();
-      for (const minute of minutes) {
-        const start = Math.floor((minute.at - MINUTE_MS) / (step * MINUTE_MS)) * step * MINUTE_MS;
-        steps.set(start, [...(steps.get(start) ?? []), minute]);
-      }
-      const series = [...steps].map(([start, rows]) => ({
+      const step = Number(query.step ?? stepOf(hours));
+      if (step < HOUR_MINUTES && hours > MAX_HOURS_OF_MINUTES)
+        throw new AdminProblem("QUERY_INVALID", "For more than 24 hours, `step` must be 60 or 1440.");
+      if (step > hours * HOUR_MINUTES)
+        throw new AdminProblem("QUERY_INVALID", "`step` must not be longer than `hours`.");
+      const { rows, hosts, steps } =
+        step < HOUR_MINUTES ? recentRows(context, hours, step) : await storedRows(context, hours, step);
+      const series = [...steps].map(([start, part]) => ({
         at: new Date(start).toISOString(),
-        ...totals(rows),
+        ...totals(part),
       }));
-      const total = { ...totals(minutes), countries: countCountries(minutes) };
-      return { document: { hours, step_minutes: step, series, total } };
+      const total = { ...totals(rows), countries: countCountries(rows) };
+      return { document: { hours, step_minutes: step, hosts, series, total } };
     },
   }),
 } satisfies AdminHandlers;
 
-function totals(minutes: readonly Minute[]) {
-  const single = sumColumns(minutes.map(({ latency }) => latency.single));
-  const batch = sumColumns(minutes.map(({ latency }) => latency.batch));
+type Steps = Map<number, TrafficCounts[]>;
+
+/** Minutes of this host, since its start. */
+function recentRows({ traffic, now }: AdminContext, hours: number, step: number) {
+  const from = now() - hours * HOUR_MS;
+  const rows = traffic.minutes.filter(({ at }) => at > from);
+  const steps: Steps = new Map();
+  for (const minute of rows) {
+    const start = Math.floor((minute.at - MINUTE_MS) / (step * MINUTE_MS)) * step * MINUTE_MS;
+    steps.set(start, [...(steps.get(start) ?? []), minute]);
+  }
+  return { rows, hosts: 1, steps };
+}
+
+/** Stored hours of all hosts, in steps that begin with an hour or a day (UTC), the one under way last. */
+async function storedRows({ store, now }: AdminContext, hours: number, step: number) {
+  const stepMs = step * MINUTE_MS;
+  const last = Math.floor(now() / stepMs) * stepMs;
+  const first = last - hours * HOUR_MS + stepMs;
+  const stored = await store.usage.readTraffic(first);
+  const steps: Steps = new Map();
+  for (let start = first; start <= last; start += stepMs) steps.set(start, []);
+  for (const { at, counts } of stored) steps.get(Math.floor(at / stepMs) * stepMs)?.push(counts);
+  const hosts = new Set(stored.map(({ host }) => host)).size;
+  return { rows: stored.map(({ counts }) => counts), hosts, steps };
+}
+
+function totals(rows: readonly TrafficCounts[]) {
+  const { requests, statuses, lookups, batchLookups, problems, flags, latency } = sumTraffic(rows);
   return {
-    requests: minutes.reduce((total, { requests }) => total + requests, 0),
-    statuses: sumCounts(minutes.map(({ statuses }) => statuses)),
-    lookups: sumCounts(minutes.map(({ lookups }) => lookups)),
-    batch_lookups: sumCounts(minutes.map(({ batchLookups }) => batchLookups)),
-    problems: sumCounts(minutes.map(({ problems }) => problems)),
-    flags_raised: sumCounts(minutes.map(({ flags }) => flags)),
-    latency_seconds: percentiles(single),
-    batch_latency_seconds: percentiles(batch),
+    requests,
+    statuses,
+    lookups,
+    batch_lookups: batchLookups,
+    problems,
+    flags_raised: flags,
+    latency_seconds: percentiles(latency.single),
+    batch_latency_seconds: percentiles(latency.batch),
   };
 }
 
@@ -187,20 +232,8 @@ const percentiles = (latency: readonly number[]) => ({
   p99: percentile(latency, 0.99),
 });
 
-function countCountries(minutes: readonly Minute[]) {
-  return Object.entries(sumCounts(minutes.map(({ countries }) => countries)))
+function countCountries(rows: readonly TrafficCounts[]) {
+  return Object.entries(sumTraffic(rows).countries)
     .sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
     .map(([iso_code, count]) => ({ iso_code, count }));
-}
-
-function sumCounts(rows: readonly Readonly<Record<string, number>>[]): Record<string, number> {
-  const sums: Record<string, number> = {};
-  for (const row of rows) {
-    for (const [name, n] of Object.entries(row)) sums[name] = (sums[name] ?? 0) + n;
-  }
-  return sums;
-}
-
-function sumColumns(rows: readonly (readonly number[])[]): number[] {
-  return (rows[0] ?? []).map((_, i) => rows.reduce((sum, row) => sum + row[i]!, 0)); // rows are alike
 }

@@ -20,7 +20,7 @@ import type { Services } from "../serving/services.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { MetricsSource } from "../telemetry/metric-readers.ts";
 import { METRICS_TYPE, metricsText } from "../telemetry/metrics.ts";
-import { Traffic } from "../telemetry/traffic.ts";
+import { MINUTE_MS, Traffic } from "../telemetry/traffic.ts";
 
 interface AdminListenerParts {
   readonly services: Services;
@@ -61,10 +61,14 @@ export class AdminListener {
     this.options = options;
     this.parts = parts;
     this.storesDecisions = options.decisions;
-    this.traffic = new Traffic(async () => {
-      await parts.refresh();
-      return parts.source.counts;
-    }, Date.now);
+    this.traffic = new Traffic(
+      async () => {
+        await parts.refresh();
+        return parts.source.counts;
+      },
+      Date.now,
+      (minute) => parts.services.usage.recordTraffic(minute, minute.at - MINUTE_MS),
+    );
     this.hostNames = new HostNames([options.adminHost, hostname(), ...options.adminNames]);
     this.server = listen({
       what: "admin port",
@@ -87,7 +91,7 @@ export class AdminListener {
   }
 
   async stop(): Promise<void> {
-    this.traffic.stop();
+    await this.traffic.stop();
     this.limit?.stop();
     await this.server.stop(true);
   }

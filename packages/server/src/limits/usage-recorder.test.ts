@@ -1,7 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { HOUR_MS } from "../keys/day.ts";
 import { SCOPES } from "../keys/key.ts";
 import type { UsageBatch } from "../store/usage.ts";
+import { sumTraffic } from "../telemetry/traffic.ts";
 import { HeapCells } from "./cell-memory.ts";
 import { KeyCells } from "./key-cells.ts";
 import { UsageCollector } from "./usage-collector.ts";
@@ -165,6 +167,28 @@ describe("usage recorder", () => {
     ]);
     expect(store.counts.get("2026-06-01 a email")).toBe(2);
     expect(recorder.state).toMatchObject({ pending: 0, failures: 2, failuresInRow: 0 });
+  });
+
+  test("traffic goes with the batch, added up by hour; of a long time without the store the newest hours are kept", async () => {
+    const { store, recorder } = setUp();
+    const traffic = (requests: number) => ({ ...sumTraffic([]), requests });
+    recorder.recordTraffic(traffic(1), NOON);
+    recorder.recordTraffic(traffic(2), NOON + 1_000);
+    recorder.recordTraffic(traffic(4), NOON + HOUR_MS);
+    await recorder.flush();
+    expect(store.batches[0]!.traffic).toEqual([
+      { host: "r1", hour: "2026-06-01T12", counts: traffic(3) },
+      { host: "r1", hour: "2026-06-01T13", counts: traffic(4) },
+    ]);
+    store.mode = "away";
+    recorder.record("key_a", "email", NOON);
+    await recorder.flush();
+    for (let hour = 0; hour < 60; hour++) recorder.recordTraffic(traffic(1), NOON + hour * HOUR_MS);
+    store.mode = "up";
+    await recorder.flush();
+    const last = store.batches.at(-1)!.traffic!;
+    expect(last).toHaveLength(48);
+    expect(last.at(-1)!.hour).toBe("2026-06-03T23");
   });
 
   test("a store that counted but could not confirm it counts once", async () => {

@@ -1,4 +1,5 @@
-// usage-recorder.ts: counts lookups and refusals per key and UTC day, and brings the counts to the store in the background.
+// usage-recorder.ts: counts lookups and refusals per key and UTC day, and the host's traffic per hour, and brings the counts
+// to the store in the background.
 //
 // in   a key, a lookup or why it was refused, the time
 // out  counts in the store; how many lookups the store has of each key with a quota
@@ -11,13 +12,16 @@
 
 import { recordOf } from "@inkling/contract";
 import { backoffMs, messageOf, Poller } from "@inkling/release-store";
-import { DAY_MS, dayOf } from "../keys/day.ts";
+import { DAY_MS, dayOf, hourOf } from "../keys/day.ts";
 import { COUNTED, type Counted, type EpochMs, type KeyId, SCOPES } from "../keys/key.ts";
 import type { UsageBatch, UsageEntry } from "../store/usage.ts";
+import { sumTraffic, type TrafficCounts } from "../telemetry/traffic.ts";
 import type { StoredUsage, UsageSink } from "./usage-collector.ts";
 
 /** From start to start of a flush: with the flush's own time, less than a second is at risk. */
 const FLUSH_MS = 900;
+/** Hours of traffic that wait at most while the store is unreachable. */
+const MAX_WAITING_HOURS = 48;
 /** Longest wait between two tries while the store is unreachable. */
 const MAX_BACKOFF_MS = 5_000;
 
@@ -31,6 +35,8 @@ interface UsageRecorderOptions {
   readonly now?: () => EpochMs;
   /** Names this process in the store; never used before. */
   readonly id?: string;
+  /** Names this host in the store: the same after a restart. */
+  readonly host?: string;
   readonly flushMs?: number;
   /** Called with each flush, also while the store is unreachable: records what was counted in cells. */
   readonly collect?: (sink: UsageSink) => void;
@@ -93,6 +99,9 @@ export class UsageRecorder {
   private day = Number.NaN;
   private today: Tallies = new Map();
 
+  /** Not sent yet, by hour. */
+  private readonly traffic = new Map<string, TrafficCounts>();
+
   private sequence = 0;
   private batch: UsageBatch | undefined;
   /** When the oldest was recorded that waits, and the oldest of the batch; in ms of `elapsed`. */
@@ -138,6 +147,15 @@ export class UsageRecorder {
   record(keyId: KeyId, counted: Counted, now: EpochMs, count = 1): void {
     this.waitingSince ??= this.elapsed();
     this.tally(keyId, now).counts[counted] += count;
+  }
+
+  /** Adds traffic to the hour of `at`. Its readers wait for it, so no one is told when it is late. */
+  recordTraffic(counts: TrafficCounts, at: EpochMs): void {
+    const hour = hourOf(at);
+    const before = this.traffic.get(hour);
+    this.traffic.set(hour, sumTraffic(before === undefined ? [counts] : [before, counts]));
+    const [oldest] = this.traffic.keys();
+    if (oldest !== undefined && this.traffic.size > MAX_WAITING_HOURS) this.traffic.delete(oldest);
   }
 
   /**
@@ -219,8 +237,11 @@ export class UsageRecorder {
         if (!tally.isStored) drain(tally, keyId, dayOf(day * DAY_MS), entries);
       }
     }
-    if (entries.length === 0) return;
-    this.batch = { recorder: this.id, sequence: ++this.sequence, entries };
+    const host = this.options.host ?? this.id;
+    const traffic = Array.from(this.traffic, ([hour, counts]) => ({ host, hour, counts }));
+    this.traffic.clear();
+    if (entries.length === 0 && traffic.length === 0) return;
+    this.batch = { recorder: this.id, sequence: ++this.sequence, entries, traffic };
     this.sendingSince = this.waitingSince;
     this.waitingSince = undefined;
   }

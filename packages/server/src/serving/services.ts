@@ -94,6 +94,7 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
   const clock = new SteadyClock({ onJump: (aheadMs) => logClock(parts.log, aheadMs) });
   const usage = new UsageRecorder({
     store: store.usage,
+    host: hostId(options),
     now: () => clock.at(Date.now()),
     collect: (sink) => keys.collect(sink, clock.at(Date.now())),
     ...(leases === undefined && { onToday: (now, stored) => keys.correctDays(now, stored) }),

@@ -13,6 +13,7 @@ const NOT_DUMPED = [
   "inkling_leases",
   "inkling_override_stamp",
   "inkling_recorders",
+  "inkling_traffic_hours",
   "inkling_webhook_watch",
 ];
 

@@ -293,6 +293,19 @@ export const MIGRATIONS: readonly Migration[] = [
       )`,
     ],
   },
+  {
+    id: 14,
+    name: "traffic by hour",
+    statements: [
+      // What one host counted in one hour: `counts` is JSON (telemetry/traffic.ts), read and written whole.
+      `CREATE TABLE inkling_traffic_hours (
+        hour TEXT NOT NULL,
+        host TEXT NOT NULL,
+        counts TEXT NOT NULL,
+        PRIMARY KEY (hour, host)
+      )`,
+    ],
+  },
 ];
 
 /** Any number, the same in every process: what they agree to lock while migrating. */

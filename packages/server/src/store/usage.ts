@@ -1,15 +1,16 @@
-// usage.ts: usage of keys by day and hour, in the tables of the store.
+// usage.ts: usage of keys by day and hour, and the traffic of hosts by hour, in the tables of the store.
 //
 // err  StoreError
 
 import type { TransactionSQL } from "bun";
 import { DAY_MS, hourOf } from "../keys/day.ts";
 import { type Counted, type KeyId, SCOPES } from "../keys/key.ts";
+import { sumTraffic, type TrafficCounts } from "../telemetry/traffic.ts";
 import { ROWS_AT_ONCE, type Tables } from "./tables.ts";
 
 /** A recorder that flushed nothing for this long is gone. */
 const KEEP_RECORDERS_MS = 30 * DAY_MS;
-/** Hours of usage are kept this long; days for good. */
+/** Hours of usage and of traffic are kept this long; days for good. */
 const KEEP_HOURS_MS = 31 * DAY_MS;
 /** Leases of a revoked key: a host that has not read the revocation may still exchange them, and would otherwise start again. */
 const KEEP_LEASES_MS = DAY_MS;
@@ -33,6 +34,22 @@ interface HourlyUsage {
   readonly count: number;
 }
 
+/** What one host counted in one hour, or in a part of it. */
+export interface TrafficEntry {
+  readonly host: string;
+  /** UTC, as "2026-06-01T13". */
+  readonly hour: string;
+  readonly counts: TrafficCounts;
+}
+
+/** The traffic of an hour, as stored. */
+export interface StoredTraffic {
+  readonly host: string;
+  /** Epoch ms at which the hour begins. */
+  readonly at: number;
+  readonly counts: TrafficCounts;
+}
+
 /** Usage since the recorder's last batch. */
 export interface UsageBatch {
   /** Names the recorder: new for each process start. */
@@ -40,6 +57,7 @@ export interface UsageBatch {
   /** Grows with each batch. A batch that is sent again has the same number and the same entries. */
   readonly sequence: number;
   readonly entries: readonly UsageEntry[];
+  readonly traffic?: readonly TrafficEntry[];
 }
 
 type DayUsage = Partial<Record<Counted, number>>;
@@ -56,7 +74,7 @@ export class UsageTables {
    * transaction as its counts, so a batch whose first attempt timed out after its commit is recognised.
    * @returns false when it had been counted before
    */
-  async add({ recorder, sequence, entries }: UsageBatch): Promise<boolean> {
+  async add({ recorder, sequence, entries, traffic = [] }: UsageBatch): Promise<boolean> {
     // Two processes that lock rows in different orders would wait for each other.
     const rows = entries
       .map(({ keyId, day, lookup, count }) => ({ day, key_id: keyId, lookup, count }))
@@ -79,6 +97,7 @@ export class UsageTables {
         await tx`INSERT INTO inkling_usage_hours AS u ${tx(hours)}
           ON CONFLICT (hour, key_id, lookup) DO UPDATE SET count = u.count + excluded.count`;
       }
+      for (const entry of traffic) await addTraffic(tx, entry);
       return true;
     }, false);
   }
@@ -114,6 +133,19 @@ export class UsageTables {
         WHERE ${keyId === undefined ? sql`1 = 1` : sql`key_id = ${keyId}`} GROUP BY key_id`,
     );
     return new Map(rows.map(({ key_id, day }) => [key_id, day]));
+  }
+
+  /** The traffic of all hosts since the hour that begins at `from`, oldest first. */
+  async readTraffic(from: number): Promise<StoredTraffic[]> {
+    const rows: TrafficRow[] = await this.tables.read(
+      (sql) =>
+        sql`SELECT hour, host, counts FROM inkling_traffic_hours WHERE hour >= ${hourOf(from)} ORDER BY hour, host`,
+    );
+    return rows.map(({ hour, host, counts }) => ({
+      host,
+      at: Date.parse(`${hour}:00:00Z`),
+      counts: JSON.parse(counts),
+    }));
   }
 
   /** The hour of a day's count that arrives now: this one, or the day's last when it is over. */
@@ -157,9 +189,26 @@ export class UsageTables {
     await tx`DELETE FROM inkling_recorders WHERE flushed_at < ${this.tables.now() - KEEP_RECORDERS_MS}`;
     const oldest = hourOf(this.tables.now() - KEEP_HOURS_MS);
     await tx`DELETE FROM inkling_usage_hours WHERE hour < ${oldest}`;
+    await tx`DELETE FROM inkling_traffic_hours WHERE hour < ${oldest}`;
     await tx`DELETE FROM inkling_leases WHERE key_id IN
       (SELECT id FROM inkling_keys WHERE revoked_at < ${this.tables.now() - KEEP_LEASES_MS})`;
   }
+}
+
+interface TrafficRow {
+  readonly hour: string;
+  readonly host: string;
+  readonly counts: string;
+}
+
+/** Adds to the host's hour. Only the host itself writes its rows, so reading before writing loses nothing. */
+async function addTraffic(tx: TransactionSQL, { host, hour, counts }: TrafficEntry): Promise<void> {
+  const rows: Pick<TrafficRow, "counts">[] =
+    await tx`SELECT counts FROM inkling_traffic_hours WHERE hour = ${hour} AND host = ${host}`;
+  const before = rows.map((row): TrafficCounts => JSON.parse(row.counts));
+  const text = JSON.stringify(sumTraffic([...before, counts]));
+  await tx`INSERT INTO inkling_traffic_hours (hour, host, counts) VALUES (${hour}, ${host}, ${text})
+    ON CONFLICT (hour, host) DO UPDATE SET counts = excluded.counts`;
 }
 
 function order(a: string, b: string): number {

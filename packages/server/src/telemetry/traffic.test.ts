@@ -3,8 +3,12 @@
 import { describe, expect, test } from "bun:test";
 import { REPUTATION_ANSWERS } from "@inkling/engine";
 import { adminServer, closeAdminServers } from "../../../../test/admin-server.ts";
+import { testServerOptions } from "../../../../test/server-options.ts";
+import { temporaryFolder } from "../../../../test/temporary-folder.ts";
+import { startServer } from "../server.ts";
+import { openStore } from "../store/store.ts";
 import { type Counted, Counts, LATENCY_BOUNDS, slotOf } from "./counts.ts";
-import { MINUTE_MS, percentile, Traffic } from "./traffic.ts";
+import { MINUTE_MS, percentile, sumTraffic, Traffic } from "./traffic.ts";
 
 const NOON = Date.UTC(2026, 5, 1, 12);
 describe("answers are counted by what they contain", () => {
@@ -158,9 +162,70 @@ describe("minutes", () => {
     expect(
       document.total.countries.reduce((sum: number, { count }: { count: number }) => sum + count, 0),
     ).toBe(10);
-    for (const query of ["hours=2", "step=7", "hours=1&hours=3", "from=x"]) {
+    for (const query of [
+      "hours=2",
+      "step=7",
+      "hours=1&hours=3",
+      "from=x",
+      "hours=168&step=30",
+      "hours=12&step=1440",
+    ]) {
       expect((await ask("GET", `traffic?${query}`)).code).toBe("QUERY_INVALID");
     }
     await closeAdminServers();
   });
+
+  test("over the admin API, as stored: all hosts, in hours or days, also those without requests", async () => {
+    const { ask, store } = await adminServer();
+    const counts = { ...sumTraffic([]), requests: 2, countries: { IT: 1 } };
+    const traffic = [
+      { host: "web-1", hour: "2026-06-01T12", counts },
+      { host: "web-2", hour: "2026-06-01T12", counts },
+      { host: "web-1", hour: "2026-05-31T13", counts },
+      { host: "web-1", hour: "2026-05-31T12", counts },
+      { host: "web-1", hour: "2026-05-03T00", counts },
+      { host: "web-1", hour: "2026-05-02T23", counts },
+    ];
+    await store.usage.add({ recorder: "r", sequence: 1, entries: [], traffic });
+    const seriesOf = async (query: string) => {
+      const { document } = await ask("GET", `traffic?${query}`);
+      const filled = document.series.filter(({ requests }: { requests: number }) => requests > 0);
+      return [
+        document.hosts,
+        document.series.length,
+        filled.map(({ at, requests }: { at: string; requests: number }) => [at.slice(0, 13), requests]),
+      ];
+    };
+    const [yesterday, today] = [
+      ["2026-05-31T13", 2],
+      ["2026-06-01T12", 4],
+    ];
+    expect(await seriesOf("hours=24&step=60")).toEqual([2, 24, [yesterday, today]]);
+    expect(await seriesOf("hours=168")).toEqual([2, 168, [["2026-05-31T12", 2], yesterday, today]]);
+    const days = [
+      ["2026-05-03T00", 2],
+      ["2026-05-31T00", 4],
+      ["2026-06-01T00", 4],
+    ];
+    expect(await seriesOf("hours=720")).toEqual([2, 30, days]);
+    await closeAdminServers();
+  });
+});
+
+test("a server's traffic is still there after a restart, with the minute in which it stopped", async () => {
+  const options = testServerOptions(temporaryFolder());
+  const read = async () => {
+    const server = await startServer(options);
+    await (await fetch(`http://127.0.0.1:${server.port}/healthz`)).text();
+    await server.stop();
+    const store = await openStore(options.databaseUrl);
+    const stored = await store.usage.readTraffic(0);
+    await store.close();
+    return [
+      new Set(stored.map(({ host }) => host)).size,
+      sumTraffic(stored.map(({ counts }) => counts)).requests,
+    ];
+  };
+  expect(await read()).toEqual([1, 1]);
+  expect(await read()).toEqual([1, 2]);
 });

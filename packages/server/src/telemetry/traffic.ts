@@ -1,7 +1,8 @@
 // traffic.ts: counts of the last 24 hours, minute by minute; no address and no key.
 //
 // in   the counts of the request path, read once a minute
-// out  for each minute: requests by status, lookups, problems, latency, flags set, countries
+// out  for each minute: requests by status, lookups, problems, latency, flags set, countries; `onMinute` gets each with
+//      a request, which is how the store adds them up by the hour (UsageRecorder.recordTraffic)
 // cost nothing for a request; 1 ms a minute
 
 import { recordOf } from "@inkling/contract";
@@ -12,9 +13,8 @@ const MINUTES = 24 * 60;
 
 type Tally = Readonly<Record<string, number>>;
 
-export interface Minute {
-  /** Epoch ms of its end. */
-  readonly at: number;
+/** What happened in a period: numbers of which those of several periods add up. */
+export interface TrafficCounts {
   readonly requests: number;
   /** By class: "2xx". */
   readonly statuses: Tally;
@@ -30,19 +30,54 @@ export interface Minute {
   readonly latency: Readonly<Record<RequestKind, readonly number[]>>;
 }
 
-type Totals = Omit<Minute, "at">;
+export interface Minute extends TrafficCounts {
+  /** Epoch ms of its end. */
+  readonly at: number;
+}
+
+/** The sum of several periods. */
+export function sumTraffic(rows: readonly TrafficCounts[]): TrafficCounts {
+  return {
+    requests: rows.reduce((total, { requests }) => total + requests, 0),
+    statuses: sumTallies(rows.map(({ statuses }) => statuses)),
+    lookups: sumTallies(rows.map(({ lookups }) => lookups)),
+    batchLookups: sumTallies(rows.map(({ batchLookups }) => batchLookups)),
+    problems: sumTallies(rows.map(({ problems }) => problems)),
+    flags: sumTallies(rows.map(({ flags }) => flags)),
+    countries: sumTallies(rows.map(({ countries }) => countries)),
+    latency: perKind((kind) => sumColumns(rows.map(({ latency }) => latency[kind]))),
+  };
+}
+
+function sumTallies(rows: readonly Tally[]): Tally {
+  const sums: Record<string, number> = {};
+  for (const row of rows) for (const [name, n] of Object.entries(row)) add(sums, name, n);
+  return sums;
+}
+
+/** As many columns as a row of this version has: a stored row may be of another one. */
+const sumColumns = (rows: readonly (readonly number[])[]): number[] =>
+  Array.from({ length: LATENCY_BOUNDS.length + 1 }, (_, i) =>
+    rows.reduce((sum, row) => sum + (row[i] ?? 0), 0),
+  );
 
 export class Traffic {
   private readonly read: () => Promise<Counts> | Counts;
   private readonly now: () => number;
   private readonly closed: Minute[] = [];
-  private previous: Totals | undefined;
+  private readonly onMinute: (minute: Minute) => void;
+  private previous: TrafficCounts | undefined;
   private timer: ReturnType<typeof setInterval> | undefined;
 
   /** @param read returns the current counts */
-  constructor(read: () => Promise<Counts> | Counts, now: () => number) {
+  constructor(
+    read: () => Promise<Counts> | Counts,
+    now: () => number,
+    onMinute: (minute: Minute) => void = () => {},
+  ) {
     this.read = read;
     this.now = now;
+    this.onMinute = onMinute;
   }
 
   start(): void {
@@ -51,9 +86,11 @@ export class Traffic {
     this.timer.unref();
   }
 
-  stop(): void {
+  /** Closes the minute under way, so that a restart loses nothing of it. */
+  async stop(): Promise<void> {
     clearInterval(this.timer);
     this.timer = undefined;
+    await this.closeMinute();
   }
 
   /** Oldest first. */
@@ -66,7 +103,7 @@ export class Traffic {
     const { previous } = this;
     this.previous = totals;
     if (previous === undefined) return;
-    this.closed.push({
+    const minute = {
       at: this.now(),
       requests: increase(previous.requests, totals.requests),
       statuses: increases(previous.statuses, totals.statuses),
@@ -78,7 +115,9 @@ export class Traffic {
       latency: perKind(
         (kind) => totals.latency[kind].map((n, i) => increase(previous.latency[kind][i]!, n)), // as many buckets each time
       ),
-    });
+    };
+    this.closed.push(minute);
+    if (minute.requests > 0) this.onMinute(minute);
     if (this.closed.length > MINUTES) this.closed.shift();
   }
 }
@@ -93,7 +132,7 @@ function increases(before: Tally, after: Tally): Tally {
 
 const perKind = <T>(make: (kind: RequestKind) => T) => recordOf(REQUEST_KINDS, make);
 
-function totalsOf(counts: Counts): Totals {
+function totalsOf(counts: Counts): TrafficCounts {
   let requests = 0;
   const statuses: Record<string, number> = {};
   for (const { status, count } of counts.requestRows()) {

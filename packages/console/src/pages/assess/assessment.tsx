@@ -13,7 +13,8 @@ import {
 import type { AssessedVisitor } from "@inkling/server/admin-answers";
 import type { ComponentChildren } from "preact";
 import { Badge, Card, type Kind, Marked, Notice } from "../../components/basics.tsx";
-import { type Column, Table, TableCard, TwoLines } from "../../components/table.tsx";
+import { type Column, Table, TwoLines } from "../../components/table.tsx";
+import { isPhone } from "../../hooks.ts";
 import { Copies, EvidenceCard } from "../lookup/evidence.tsx";
 import { ScoreBar, Swatch } from "./score-bar.tsx";
 
@@ -31,19 +32,34 @@ const isFact = (name: string): name is FactName => Object.hasOwn(FACT_ROWS, name
 const factMeaning = (name: string) => (isFact(name) ? FACT_ROWS[name].meaning : "sent by the caller");
 
 /** Names of facts with their values, as conditions write them. */
-export const FactTable = ({ facts }: { facts: Readonly<Record<string, unknown>> }) => (
-  <TableCard
-    caption="Facts"
-    rows={Object.entries(facts)}
-    rowKey={([name]) => name}
-    columns={[
-      ["Fact", ([name]) => <code>{name}</code>],
-      ["Value", ([, value]) => <code>{JSON.stringify(value)}</code>],
-      ["Meaning", ([name]) => <Marked text={factMeaning(name)} />],
-    ]}
-    empty="Nothing is known about this visitor."
-  />
-);
+export function FactTable({ facts }: { facts: Readonly<Record<string, unknown>> }) {
+  const rows = Object.entries(facts);
+  const table = (
+    <Table
+      caption="Facts"
+      rows={rows}
+      rowKey={([name]) => name}
+      columns={[
+        ["Fact", ([name]) => <code>{name}</code>],
+        ["Value", ([, value]) => <code>{JSON.stringify(value)}</code>],
+        ["Meaning", ([name]) => <Marked text={factMeaning(name)} />],
+      ]}
+      empty="Nothing is known about this visitor."
+    />
+  );
+  return (
+    <Card title="Facts">
+      {isPhone() && rows.length > 0 ? (
+        <details>
+          <summary>{`${rows.length} facts that rules can read`}</summary>
+          {table}
+        </details>
+      ) : (
+        table
+      )}
+    </Card>
+  );
+}
 
 export const rulesetName = (number: number) => (number === 0 ? "no ruleset" : `ruleset ${number}`);
 

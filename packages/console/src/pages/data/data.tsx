@@ -1,16 +1,19 @@
-// data.tsx: the release in use, every feed's state, and the releases that are kept.
+// data.tsx: the release in use, every feed's state, and the releases that are kept; one feed by its id.
 
 import type { DataOverview, Feed, Release, UnusedFeed } from "@inkling/server/admin-answers";
 import { ApiError, api } from "../../api.ts";
 import { Card, Notice, RelativeTime } from "../../components/basics.tsx";
 import { ConfirmButton } from "../../components/dialog.tsx";
-import { Loaded } from "../../components/loaded.tsx";
-import { formatAges, formatExact } from "../../format.ts";
+import { Loaded, lazyPage } from "../../components/loaded.tsx";
+import { formatAges, formatExact, formatRelative } from "../../format.ts";
 import { notify, type PageProps, useLoad } from "../../hooks.ts";
 import { useReadOnly } from "../../session.ts";
+import { chooser } from "./feed-switch.tsx";
 import { FeedsCard, UnusedFeedsCard } from "./feeds.tsx";
 import { ReleasesCard } from "./releases.tsx";
 import { UpdateText, useUpdate } from "./update.tsx";
+
+const FeedPage = lazyPage(async () => (await import("./feed.tsx")).FeedPage);
 
 async function loadData(signal: AbortSignal) {
   const [overview, { feeds, unused }, { releases }] = await Promise.all([
@@ -24,7 +27,10 @@ async function loadData(signal: AbortSignal) {
 /** The page is out of date. */
 const OUTDATED = ["RELEASE_CONFLICT", "RELEASE_NOT_FOUND"];
 
-export function DataPage({ onRelease }: PageProps) {
+export const DataPage = ({ rest, onRelease }: PageProps) =>
+  rest === "" ? <Overview onRelease={onRelease} /> : <FeedPage rest={rest} onRelease={onRelease} />;
+
+function Overview({ onRelease }: Pick<PageProps, "onRelease">) {
   const data = useLoad(loadData, []);
   const reload = () => {
     data.reload();
@@ -40,11 +46,7 @@ export function DataPage({ onRelease }: PageProps) {
       throw error;
     }
   };
-  const choose = async (id: string, on: boolean) => {
-    await api("data/feeds", { method: "POST", body: { id, on } });
-    notify(`${id} is ${on ? "on" : "off"}: a build follows within seconds`);
-    reload();
-  };
+  const choose = chooser(reload);
   return (
     <Loaded from={data}>
       {({ overview, feeds, unused, releases }) => {
@@ -52,7 +54,7 @@ export function DataPage({ onRelease }: PageProps) {
         const use = (to: string) => change("POST", "data/rollback", { current, to });
         return (
           <>
-            <ReleaseCard overview={overview} change={change} reload={reload} />
+            <ReleaseCard overview={overview} before={beforeOf(releases)} change={change} reload={reload} />
             <FeedsCard feeds={feeds} choose={choose} />
             <UnusedFeedsCard feeds={unused} choose={choose} />
             <ReleasesCard releases={releases} use={current === undefined ? undefined : use} />
@@ -63,28 +65,36 @@ export function DataPage({ onRelease }: PageProps) {
   );
 }
 
+/** The release before the one in use: releases are newest first. */
+function beforeOf(releases: readonly Release[]): Release | undefined {
+  const at = releases.findIndex(({ current }) => current);
+  return at < 0 ? undefined : releases[at + 1];
+}
+
 interface ReleaseCardProps {
   readonly overview: DataOverview;
+  /** What a rollback goes to. */
+  readonly before: Release | undefined;
   /** Puts another release in use, or pins and unpins. */
   readonly change: (method: "POST" | "DELETE", path: string, body?: unknown) => Promise<void>;
   readonly reload: () => void;
 }
 
-const ROLL_BACK = [
-  "Roll back?",
-  "The release before this one is verified, then used and pinned. Lookups continue meanwhile.",
-  "Roll back",
-] as const;
+const questionOf = ({ name, created_at }: Release) =>
+  [
+    "Roll back?",
+    `Release ${name}, built ${formatRelative(created_at)} (${formatExact(created_at)}), is verified, then used and pinned. Lookups continue meanwhile.`,
+    "Roll back",
+  ] as const;
 const PIN = ["Pin this release?", "Newer releases are kept, but not used until you unpin.", "Pin"] as const;
 const UNPIN = ["Unpin?", "The newest release is used again, and every later one.", "Unpin"] as const;
 
-function ReleaseCard({ overview, change, reload }: ReleaseCardProps) {
+function ReleaseCard({ overview, before, change, reload }: ReleaseCardProps) {
   const { release, pinned } = overview;
   const ages = formatAges(overview.ages);
   const update = useUpdate(overview.update, reload);
   const readOnly = useReadOnly();
   const body = { current: release?.name };
-  const rollBack = () => change("POST", "data/rollback", body);
   const pin = () => change("POST", "data/pin", body);
   const unpin = () => change("DELETE", "data/pin");
   return (
@@ -109,11 +119,33 @@ function ReleaseCard({ overview, change, reload }: ReleaseCardProps) {
         >
           Update now
         </button>
-        {release && (
-          <ConfirmButton key="back" text="Roll back" question={ROLL_BACK} isDanger run={rollBack} />
+        {release && before && (
+          <ConfirmButton
+            key="back"
+            text="Roll back"
+            question={questionOf(before)}
+            isDanger
+            run={() => change("POST", "data/rollback", { ...body, to: before.name })}
+          />
+        )}
+        {release && !before && (
+          <button key="none" type="button" class="quiet" disabled>
+            Roll back
+          </button>
         )}
         {release && !pinned && <ConfirmButton key="pin" text="Pin" question={PIN} run={pin} />}
         {pinned && <ConfirmButton key="unpin" text="Unpin" question={UNPIN} run={unpin} />}
+        {release && (
+          <span class="faint">
+            {before ? (
+              <>
+                Before it: <code>{before.name}</code>, built <RelativeTime iso={before.created_at} />.
+              </>
+            ) : (
+              "No older release is kept, so there is none to roll back to."
+            )}
+          </span>
+        )}
       </p>
     </Card>
   );

@@ -1,42 +1,91 @@
-// feeds.tsx: every feed's state, age and size; those that need attention first.
+// feeds.tsx: every feed's state, age and size; those that need attention first, with what is wrong with several said once.
 
 import type { Feed, UnusedFeed } from "@inkling/server/admin-answers";
-import { Badge, ExternalLink, type Kind } from "../../components/basics.tsx";
+import { useState } from "preact/hooks";
+import { Badge, Card, type Kind, Notice } from "../../components/basics.tsx";
 import { Meter, Sparkline } from "../../components/chart.tsx";
-import { ConfirmButton } from "../../components/dialog.tsx";
-import { TableCard, TwoLines } from "../../components/table.tsx";
+import { Field, Select, TextField } from "../../components/form.tsx";
+import { Table, TableCard, TwoLines } from "../../components/table.tsx";
 import { formatCount, formatDuration, shortenUrls } from "../../format.ts";
+import { type Choose, FeedSwitch } from "./feed-switch.tsx";
+
+/** Rows that are shown at first: on a phone each is a block. */
+const FIRST_ROWS = 10;
+
+type State = "needs review" | "stale" | Feed["state"];
+/** As it is shown. */
+const shownState = ({ pending, stale, state }: Feed): State =>
+  pending ? "needs review" : stale ? "stale" : state;
+
+const KINDS: Readonly<Partial<Record<State, Kind>>> = { loaded: "good", stale: "warn" };
+export const StateBadge = ({ of }: { of: Feed }) => (
+  <Badge kind={KINDS[shownState(of)] ?? "bad"}>{shownState(of)}</Badge>
+);
 
 /** Smaller comes first. */
-function rankOf({ pending, state, stale, error }: Feed): number {
-  if (pending) return 0;
-  if (state === "refused" || state === "expired") return 1;
-  if (stale || error) return 2;
-  return state === "loaded" ? 3 : 4;
+function rankOf(feed: Feed): number {
+  const state = shownState(feed);
+  if (state === "needs review") return 0;
+  if (state === "loaded") return feed.error ? 3 : 4;
+  return state === "stale" ? 2 : 1;
 }
+const needsAttention = (feed: Feed) => rankOf(feed) < 4;
 
 const byRank = (a: Feed, b: Feed) => rankOf(a) - rankOf(b) || a.id.localeCompare(b.id);
 
-/** Turns a feed on or off. */
-type Choose = (id: string, on: boolean) => Promise<void>;
-
 export function FeedsCard({ feeds, choose }: { feeds: readonly Feed[]; choose: Choose }) {
+  const [shown, setShown] = useState("");
+  const [text, setText] = useState("");
   const loaded = feeds.filter(({ state }) => state === "loaded").length;
+  const attention = feeds.filter(needsAttention).length;
+  const states = [...new Set(feeds.map(shownState))].sort();
+  const options = [
+    ["", `all (${feeds.length})`],
+    ["attention", `needs attention (${attention})`],
+    ...states.map((state) => [state, state] as const),
+  ] as const;
+  const rows = feeds.filter(
+    (feed) =>
+      (shown === "" || (shown === "attention" ? needsAttention(feed) : shownState(feed) === shown)) &&
+      `${feed.id} ${feed.title} ${feed.sets}`.toLowerCase().includes(text.toLowerCase()),
+  );
+  const groups = groupErrors(feeds);
+  const grouped = new Set(groups.flatMap((group) => group.ids));
+  const caption = `Feeds (${loaded} of ${feeds.length} loaded)`;
   return (
-    <TableCard
-      caption={`Feeds (${loaded} of ${feeds.length} loaded)`}
-      rows={feeds.toSorted(byRank)}
-      rowKey={({ id }) => id}
-      columns={[
-        ["Feed", nameOf],
-        ["State", stateOf],
-        ["Age", ageOf],
-        ["Entries", entriesOf, "number"],
-        ["Licence", ({ licence, attribution }) => <TwoLines below={attribution}>{licence}</TwoLines>],
-        ["Change", (feed) => <Switch feed={feed} choose={choose} />],
-      ]}
-      empty="There is no release, or it names no feeds."
-    />
+    <Card title={caption}>
+      {groups.map((group) => (
+        <ErrorGroup key={group.error} {...group} />
+      ))}
+      {feeds.length > 0 && (
+        <div class="filters">
+          <Field label="State">
+            <Select options={options} value={shown} onChoose={setShown} />
+          </Field>
+          <TextField
+            label="Filter"
+            type="search"
+            value={text}
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
+        </div>
+      )}
+      <Table
+        key={`${shown} ${text}`}
+        caption={caption}
+        first={FIRST_ROWS}
+        rows={rows.toSorted(byRank)}
+        rowKey={({ id }) => id}
+        columns={[
+          ["Feed", nameOf],
+          ["State", (feed) => <StateOf of={feed} isGrouped={grouped.has(feed.id)} />],
+          ["Age", ageOf],
+          ["Entries", entriesOf, "number"],
+          ["Change", (feed) => <FeedSwitch feed={feed} choose={choose} />],
+        ]}
+        empty={feeds.length > 0 ? "No feed matches." : "There is no release, or it names no feeds."}
+      />
+    </Card>
   );
 }
 
@@ -45,60 +94,74 @@ export const UnusedFeedsCard = ({ feeds, choose }: { feeds: readonly UnusedFeed[
   feeds.length > 0 && (
     <TableCard
       caption={`Not in use (${feeds.length})`}
+      first={FIRST_ROWS}
       rows={feeds.toSorted((a, b) => a.id.localeCompare(b.id))}
       rowKey={({ id }) => id}
       columns={[
         ["Feed", nameOf],
-        ["State", ({ on }) => <Badge kind="faint">{on ? "in the next build" : "off"}</Badge>],
-        ["Licence", ({ licence }) => licence],
-        ["Change", (feed) => <Switch feed={feed} choose={choose} />],
+        ["State", unusedState],
+        ["Change", (feed) => <FeedSwitch feed={feed} choose={choose} />],
       ]}
       empty=""
     />
   );
 
-interface SwitchProps {
-  readonly feed: Pick<Feed, "id" | "on" | "needs_agreement">;
-  readonly choose: Choose;
+export const unusedState = ({ on }: Pick<UnusedFeed, "on">) => (
+  <Badge kind="faint">{on ? "in the next build" : "off"}</Badge>
+);
+
+interface ErrorOfSeveral {
+  readonly error: string;
+  readonly ids: readonly string[];
 }
 
-function Switch({ feed: { id, on, needs_agreement }, choose }: SwitchProps) {
-  if (on === null) return null; // this server does not build
-  if (on) {
-    const details = "The next build leaves it out. What it says no longer counts then.";
-    const question = [`Turn ${id} off?`, details, "Turn off"] as const;
-    const run = () => choose(id, false);
-    return <ConfirmButton text="Turn off" label={`Turn off ${id}`} question={question} isDanger run={run} />;
+/** Errors that several feeds share, whatever their addresses. */
+function groupErrors(feeds: readonly Feed[]): ErrorOfSeveral[] {
+  const byText = new Map<string, string[]>();
+  for (const { id, error } of feeds) {
+    if (error === null) continue;
+    const text = error.replaceAll(/https?:\/\/[^\s,;)]+/g, "…");
+    byText.set(text, [...(byText.get(text) ?? []), id]);
   }
-  if (needs_agreement) return <small>{`To read its terms: inkling feeds enable ${id}`}</small>;
-  const question = [`Turn ${id} on?`, "The next build reads it.", "Turn on"] as const;
-  return (
-    <ConfirmButton text="Turn on" label={`Turn on ${id}`} question={question} run={() => choose(id, true)} />
-  );
+  return [...byText].map(([error, ids]) => ({ error, ids })).filter(({ ids }) => ids.length > 1);
 }
 
-type Named = Pick<Feed, "id" | "title" | "homepage" | "sets" | "own">;
+const ErrorGroup = ({ error, ids }: ErrorOfSeveral) => (
+  <Notice kind="bad">
+    <details>
+      <summary>{`${ids.length} feeds: ${error}`}</summary>
+      <p>
+        {ids.map((id, i) => (
+          <span key={id}>
+            {i > 0 && ", "}
+            <a href={`#/data/${id}`}>{id}</a>
+          </span>
+        ))}
+      </p>
+    </details>
+  </Notice>
+);
 
-/** Lists that come with Inkling, and files, have a page of the documentation instead of a homepage. */
-const nameOf = ({ id, title, homepage, sets, own }: Named) => (
+type Named = Pick<Feed, "id" | "title" | "sets" | "own">;
+
+const nameOf = ({ id, title, sets, own }: Named) => (
   <TwoLines below={title === id ? sets : title}>
-    {homepage?.startsWith("http") ? <ExternalLink href={homepage} text={id} /> : <strong>{id}</strong>}
+    <a href={`#/data/${id}`}>{id}</a>
     {own && <Badge kind="faint">your own</Badge>}
   </TwoLines>
 );
 
-const KINDS: Readonly<Record<string, Kind>> = { loaded: "good", missing: "faint", stale: "warn" };
-
-function stateOf({ id, state, stale, error, pending }: Feed) {
-  const text = pending ? "needs review" : stale ? "stale" : state;
+function StateOf({ of: feed, isGrouped }: { of: Feed; isGrouped: boolean }) {
+  const { id, error, pending } = feed;
   return (
     <>
-      <Badge kind={KINDS[text] ?? "bad"}>{text}</Badge>
-      {error && (
+      <StateBadge of={feed} />
+      {error && !isGrouped && (
         <small class="bad" title={error}>
           {shortenUrls(error)}
         </small>
       )}
+      {error && isGrouped && <small>see above</small>}
       {pending && <small>{`${pending.why}. To accept it: inkling data update --accept ${id}`}</small>}
     </>
   );
@@ -114,7 +177,7 @@ function ageOf({ age_seconds, cadence_hours, stale_hours }: Feed) {
   return <span title={cadence}>{stale_hours ? <Meter part={part} text={text} color={color} /> : text}</span>;
 }
 
-function entriesOf({ entries, history }: Feed) {
+export function entriesOf({ entries, history }: Feed) {
   const values = history.map((release) => release.entries);
   const [first = 0, last = 0] = [values[0], values.at(-1)];
   const label = `Entries over ${values.length} releases, from ${formatCount(first)} to ${formatCount(last)}`;

@@ -17,6 +17,7 @@ type Use = (name: string) => Promise<void>;
 export const ReleasesCard = ({ releases, use }: { releases: readonly Release[]; use: Use | undefined }) => (
   <TableCard
     caption="Releases"
+    first={5}
     rows={releases}
     rowKey={({ name }) => name}
     columns={[

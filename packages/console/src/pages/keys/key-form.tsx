@@ -1,8 +1,7 @@
-// key-form.tsx: name, scopes and limits of a key, new or existing; and how its token is shown.
+// key-form.tsx: name, scopes and limits of a key, new or existing.
 
 import type { Key, KeySettings } from "@inkling/server/admin-answers";
 import { Field, Form, Select, TextField, textOf } from "../../components/form.tsx";
-import { ShownOnce } from "../../components/shown-once.tsx";
 import { SCOPES } from "./usage.tsx";
 
 const MODES = [
@@ -70,9 +69,3 @@ export function KeyForm({ of: key, submit }: KeyFormProps) {
     </Form>
   );
 }
-
-export const TokenOnce = ({ token, href }: { token: string; href?: string }) => (
-  <ShownOnce what="key" text={token}>
-    {href && <a href={href}>Open this key</a>}
-  </ShownOnce>
-);

@@ -4,12 +4,12 @@ import type { Key, KeySettings, UsedKey } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
 import { api } from "../../api.ts";
 import { Badge, Card, type Kind, RelativeTime } from "../../components/basics.tsx";
-import { ConfirmButton } from "../../components/dialog.tsx";
-import { Field, Select } from "../../components/form.tsx";
+import { Select } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
+import { EndCard, RotateCard } from "../../components/secrets.tsx";
 import { notify, useAction, useLoad } from "../../hooks.ts";
 import { useReadOnly } from "../../session.ts";
-import { KeyForm, TokenOnce } from "./key-form.tsx";
+import { KeyForm } from "./key-form.tsx";
 import { KeyUsage } from "./usage.tsx";
 
 const KINDS: Readonly<Record<Key["state"], Kind>> = {
@@ -71,29 +71,18 @@ const Summary = ({
   </Card>
 );
 
-const OVERLAPS = [
-  ["86400", "for a day"],
-  ["3600", "for an hour"],
-  ["604800", "for a week"],
-  ["0", "not at all"],
-] as const;
-
 function Rotate({ of: { id, name } }: { of: Key }) {
-  const [overlap, setOverlap] = useState("86400");
-  const [token, setToken] = useState("");
-  const rotate = async () => {
-    const body = { overlap_seconds: Number(overlap) };
-    setToken((await api<{ token: string }>(`keys/${id}/rotate`, { method: "POST", body })).token);
-  };
   const text = "The key gets a new token. The old one stays valid for the time you chose.";
   return (
-    <Card title="Rotate">
-      <Field label="The old token stays valid" note="Time to replace it in the applications that use it.">
-        <Select options={OVERLAPS} value={overlap} onChoose={setOverlap} />
-      </Field>
-      <ConfirmButton class="" text="Rotate" question={[`Rotate ${name}?`, text, "Rotate"]} run={rotate} />
-      {token && <TokenOnce token={token} />}
-    </Card>
+    <RotateCard
+      what="key"
+      label="The old token stays valid"
+      note="Time to replace it in the applications that use it."
+      question={[`Rotate ${name}?`, text, "Rotate"]}
+      rotate={async (body) =>
+        (await api<{ token: string }>(`keys/${id}/rotate`, { method: "POST", body })).token
+      }
+    />
   );
 }
 
@@ -159,11 +148,13 @@ function Revoke({ of: { id, name } }: { of: Key }) {
     location.hash = "#/keys";
   };
   const text = "Applications that use it get 401 within a second. This cannot be undone.";
-  const question = [`Revoke ${name}?`, text, "Revoke"] as const;
   return (
-    <Card title="Revoke">
-      <p>For a key that is lost or no longer needed. Its usage is kept.</p>
-      <ConfirmButton class="danger" text="Revoke this key" question={question} isDanger run={revoke} />
-    </Card>
+    <EndCard
+      title="Revoke"
+      text="For a key that is lost or no longer needed. Its usage is kept."
+      button="Revoke this key"
+      question={[`Revoke ${name}?`, text, "Revoke"]}
+      run={revoke}
+    />
   );
 }

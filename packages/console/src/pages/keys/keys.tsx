@@ -6,11 +6,12 @@ import { useState } from "preact/hooks";
 import { api, listAll } from "../../api.ts";
 import { Card, Expiry } from "../../components/basics.tsx";
 import { Loaded } from "../../components/loaded.tsx";
+import { SecretOnce } from "../../components/secrets.tsx";
 import { TableCard, TwoLines } from "../../components/table.tsx";
 import { formatCount } from "../../format.ts";
 import { type PageProps, useLoad } from "../../hooks.ts";
 import { KeyDetail, KeyState } from "./key.tsx";
-import { KeyForm, TokenOnce } from "./key-form.tsx";
+import { KeyForm } from "./key-form.tsx";
 import { countRefused, SCOPES } from "./usage.tsx";
 
 export const KeysPage = ({ rest }: PageProps) => (rest === "" ? <Overview /> : <KeyDetail id={rest} />);
@@ -27,6 +28,7 @@ function Overview() {
     <Loaded from={keys}>
       {(rows) => (
         <>
+          {created && <CreatedKey {...created} />}
           <TableCard
             caption="API keys"
             rows={rows}
@@ -36,13 +38,25 @@ function Overview() {
           />
           <Card title="New key">
             <KeyForm submit={create} />
-            {created && <TokenOnce token={created.token} href={`#/keys/${created.id}`} />}
           </Card>
         </>
       )}
     </Loaded>
   );
 }
+
+/** The new key, at the top of the page, and how to use it. */
+const CreatedKey = ({ id, token }: { id: string; token: string }) => (
+  <SecretOnce what="key" secret={token}>
+    <p>
+      Put it where the application reads its secrets. The application sends it with each lookup as{" "}
+      <code>Authorization: Bearer KEY</code>. All servers accept it within a second.
+    </p>
+    <p>
+      <a href={`#/keys/${id}`}>Open this key</a>
+    </p>
+  </SecretOnce>
+);
 
 const COLUMNS = [
   ["Name", nameOf],

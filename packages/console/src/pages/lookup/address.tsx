@@ -84,8 +84,12 @@ function factsOf(answer: Geolocation) {
     ["Network", network && networkFact(network)],
     [
       "Local time",
-      zone &&
-        `${new Date().toLocaleString("en-GB", format)} (${zone})${isFar ? ": a guess, as the location is" : ""}`,
+      zone && (
+        <>
+          {`${new Date().toLocaleString("en-GB", format)} (${zone})`}
+          {isFar && <small>Uncertain: the location may be in another time zone.</small>}
+        </>
+      ),
     ],
   ] as const;
 }

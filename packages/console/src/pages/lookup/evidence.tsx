@@ -24,7 +24,12 @@ const EFFECTS: Readonly<Record<string, string>> = { fills: "fills in", label: "l
 
 function effectOf({ effect, flags = [], members = [], weight, did_you_mean, why }: Evidence) {
   const what = [...flags.map(flagName), ...members].join(", ");
-  const text = [EFFECTS[effect] ?? effect, what, weight !== undefined && `(weight ${weight})`];
+  const isPlace = effect === "sets" && what === "";
+  const text = [
+    EFFECTS[effect] ?? effect,
+    isPlace ? "the location" : what,
+    weight !== undefined && `(weight ${weight})`,
+  ];
   return (
     <TwoLines below={did_you_mean ? `did they mean ${did_you_mean}?` : why?.replaceAll("_", " ")}>
       {text.filter(Boolean).join(" ")}

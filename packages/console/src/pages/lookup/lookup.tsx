@@ -17,7 +17,7 @@ import { lookUp } from "./requests.ts";
 import { ResultList } from "./results.tsx";
 import { SystemResult } from "./system.tsx";
 
-const NOTE = `Or paste any text, such as a log or an email: up to ${MAX_VALUES.toLocaleString("en-US")} values in it are looked up. Lookups here are not logged, not counted, and stay on this server.`;
+const NOTE = `Or paste any text, such as a log or an email: up to ${MAX_VALUES.toLocaleString("en-US")} values in it are looked up. An AS number is looked up on its own. Lookups here are not logged, not counted, and stay on this server.`;
 
 interface Search {
   readonly found: Found;

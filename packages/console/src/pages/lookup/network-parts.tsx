@@ -6,7 +6,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Badge, Button, Card, Definitions, Notice } from "../../components/basics.tsx";
 import { Meter } from "../../components/chart.tsx";
-import { Table, TableCard } from "../../components/table.tsx";
+import { Table } from "../../components/table.tsx";
 import { countryName, flagName, formatCount, formatLabel, formatPercent } from "../../format.ts";
 import { useAction } from "../../hooks.ts";
 import { LookupLink } from "./links.tsx";
@@ -67,42 +67,65 @@ export const CountryRows = ({ summary: { countries, reserved } }: { summary: Net
   </>
 );
 
+/** Of more owners the largest are shown at first: a /16 may have a hundred. */
+const FIRST_OWNERS = 8;
+
+interface OwnersProps extends Pick<NetworkSummary, "owners"> {
+  readonly title: string;
+}
+
 /** Who has the addresses, each with its AS. */
-export const OwnersCard = ({ owners = [] }: Pick<NetworkSummary, "owners">) =>
-  owners.length > 0 && (
-    <TableCard
-      caption="Owners"
-      rows={owners}
-      rowKey={(_, i) => i}
-      columns={[
-        ["AS", ({ asn }) => asn !== undefined && <LookupLink value={`AS${asn}`} />],
-        ["Organization", ({ organization = "unknown" }) => organization],
-        ["Kind", ({ kind }) => kind],
-        ["Share", ({ share }) => meterOf(share)],
-      ]}
-      empty=""
-    />
+export function OwnersCard({ title, owners = [] }: OwnersProps) {
+  const [isWhole, setWhole] = useState(false);
+  if (owners.length === 0) return null;
+  return (
+    <Card title={title}>
+      <Table
+        caption={title}
+        rows={isWhole ? owners : owners.slice(0, FIRST_OWNERS)}
+        rowKey={(_, i) => i}
+        columns={[
+          ["AS", ({ asn }) => asn !== undefined && <LookupLink value={`AS${asn}`} />],
+          ["Organization", ({ organization = "unknown" }) => organization],
+          ["Kind", ({ kind }) => kind],
+          ["Share", ({ share }) => meterOf(share)],
+        ]}
+        empty=""
+      />
+      {!isWhole && owners.length > FIRST_OWNERS && (
+        <p class="actions">
+          <Button text={`Show all ${formatCount(owners.length)} owners`} onClick={() => setWhole(true)} />
+        </p>
+      )}
+    </Card>
   );
+}
+
+interface SourcesProps extends Pick<NetworkSummary, "sources"> {
+  readonly title: string;
+}
 
 /** What each feed claims, and what that does to the answers. */
-export const SourcesCard = ({ sources }: Pick<NetworkSummary, "sources">) =>
+export const SourcesCard = ({ title, sources }: SourcesProps) =>
   sources !== undefined && (
-    <TableCard
-      caption="Evidence"
-      rows={sources}
-      rowKey={(_, i) => i}
-      columns={[
-        ["Feed", ({ feed, id }) => <strong>{id === undefined ? feed : `${feed} ${id}`}</strong>],
-        ["Label", ({ label }) => formatLabel(label)],
-        [
-          "Effect",
-          ({ effect, flags }) =>
-            effect === "label" ? "label only" : `${effect} ${flags.map(flagName).join(", ")}`,
-        ],
-        ["Share", ({ share }) => meterOf(share), undefined, ({ share }) => share],
-      ]}
-      empty="No feed lists any of it."
-    />
+    <Card isWide title={title}>
+      <Table
+        caption={title}
+        rows={sources}
+        rowKey={(_, i) => i}
+        columns={[
+          ["Feed", ({ feed, id }) => <strong>{id === undefined ? feed : `${feed} ${id}`}</strong>],
+          ["Label", ({ label }) => formatLabel(label)],
+          [
+            "Effect",
+            ({ effect, flags }) =>
+              effect === "label" ? "label only" : `${effect} ${flags.map(flagName).join(", ")}`,
+          ],
+          ["Share", ({ share }) => meterOf(share), undefined, ({ share }) => share],
+        ]}
+        empty="No feed lists any of it."
+      />
+    </Card>
   );
 
 type Part = NetworkSummary["prefixes"][number];

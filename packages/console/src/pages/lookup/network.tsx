@@ -36,14 +36,16 @@ export function NetworkResult({ answer, missing, reload }: NetworkResultProps) {
   );
   return (
     <div class="pair">
-      <FlagShares name={network} summary={summary} missing={missing} action={action} />
+      <div>
+        <FlagShares name={network} summary={summary} missing={missing} action={action} />
+        <OwnersCard title="Owners" owners={summary.owners} />
+      </div>
       <Card title="Countries">
         <CountryRows summary={summary} />
         <Copies json={JSON.stringify(answer, null, 2)} />
       </Card>
       <OverrideCard overrides={overrides} reload={reload} />
-      <OwnersCard owners={summary.owners} />
-      <SourcesCard sources={summary.sources} />
+      <SourcesCard title="Evidence" sources={summary.sources} />
       <PartsCard
         title="Parts with one answer each"
         summary={summary}

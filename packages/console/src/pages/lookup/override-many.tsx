@@ -4,12 +4,10 @@ import { isReputationFlag, REPUTATION_FLAGS } from "@inkling/contract";
 import type { Answer, Imported } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
 import { api, UserError } from "../../api.ts";
-import { Button } from "../../components/basics.tsx";
-import { Dialog } from "../../components/dialog.tsx";
-import { ExpiryField, expiryOf, Field, Form, Select, TextField, textOf } from "../../components/form.tsx";
+import { Field, Select } from "../../components/form.tsx";
 import { formatCount } from "../../format.ts";
-import { notify } from "../../hooks.ts";
 import { VERDICTS } from "../overrides/add.tsx";
+import { OverrideDialog } from "../overrides/override-dialog.tsx";
 
 /** The values that an override of a flag can be about. */
 function valuesFor(flag: string, answers: readonly Answer[]): string[] {
@@ -18,41 +16,30 @@ function valuesFor(flag: string, answers: readonly Answer[]): string[] {
 }
 
 interface OverrideManyProps {
+  /** "Override the shown values". */
+  readonly title: string;
   readonly answers: readonly Answer[];
   readonly onDone: () => void;
 }
 
-export function OverrideMany({ answers, onDone }: OverrideManyProps) {
-  const [isOpen, setOpen] = useState(false);
+export function OverrideMany({ title, answers, onDone }: OverrideManyProps) {
   const [verdict, setVerdict] = useState<string>(`${REPUTATION_FLAGS[0]}=false`);
   const [flag = ""] = verdict.split("=");
   const values = valuesFor(flag, answers);
-  const close = () => setOpen(false);
-  const submit = async (form: FormData) => {
-    if (values.length === 0) throw new UserError("None of the shown values can have this verdict.");
-    const rest = { flag, verdict: verdict.endsWith("=true"), note: textOf(form, "note"), ...expiryOf(form) };
-    const overrides = values.map((value) => ({ value, ...rest }));
+  const submit = async (reason: object) => {
+    if (values.length === 0) throw new UserError("None of these values can have this verdict.");
+    const isSet = verdict.endsWith("=true");
+    const overrides = values.map((value) => ({ value, flag, verdict: isSet, ...reason }));
     const body = { format: "inkling-overrides", version: 1, overrides };
     const { added, changed, unchanged } = await api<Imported>("overrides/import", { method: "POST", body });
-    close();
-    notify(`${added} added, ${changed} changed, ${unchanged} unchanged.`);
-    onDone();
+    return `${added} added, ${changed} changed, ${unchanged} unchanged.`;
   };
+  const note = `For ${formatCount(values.length)} of ${formatCount(answers.length)} values.`;
   return (
-    <>
-      <Button text="Override the shown values" onClick={() => setOpen(answers.length > 0)} />
-      {isOpen && (
-        <Dialog title="Override the shown values" onClose={close}>
-          <p>An override takes precedence over every feed.</p>
-          <Form action="Add overrides" submit={submit} aside={<Button text="Cancel" onClick={close} />}>
-            <Field label="Verdict" note={`For ${formatCount(values.length)} of the shown values.`}>
-              <Select options={VERDICTS} value={verdict} onChoose={setVerdict} />
-            </Field>
-            <TextField label="Reason" note="Also in the audit trail." name="note" required maxLength={500} />
-            <ExpiryField />
-          </Form>
-        </Dialog>
-      )}
-    </>
+    <OverrideDialog text={title} title={title} action="Add overrides" submit={submit} onDone={onDone}>
+      <Field label="Verdict" note={note}>
+        <Select options={VERDICTS} value={verdict} onChoose={setVerdict} />
+      </Field>
+    </OverrideDialog>
   );
 }

@@ -35,6 +35,7 @@ interface ResultListProps {
 export function ResultList({ answers, missing, reload }: ResultListProps) {
   const [filter, setFilter] = useState("");
   const [shown, setShown] = useState("");
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const rows = answers.map((answer) => ({
     answer,
     location: locationOf(answer),
@@ -48,6 +49,13 @@ export function ResultList({ answers, missing, reload }: ResultListProps) {
       ) &&
       (shown === "" || shown === verdict.kind || (shown === "override" && answer.overrides.length > 0)),
   );
+  const chosen = found.filter(({ answer }) => selected.has(answer.value));
+  const select = (value: string, isChosen: boolean) => {
+    const next = new Set(selected);
+    if (isChosen) next.add(value);
+    else next.delete(value);
+    setSelected(next);
+  };
   const save = () =>
     download(
       "inkling-lookups.csv",
@@ -72,7 +80,11 @@ export function ResultList({ answers, missing, reload }: ResultListProps) {
           <Select options={SHOWN} value={shown} onChoose={setShown} />
         </Field>
         <Button text="Save as CSV" onClick={save} />
-        <OverrideMany answers={found.map(({ answer }) => answer)} onDone={reload} />
+        <OverrideMany
+          title={chosen.length > 0 ? `Override ${formatCount(chosen.length)} selected` : "Override all shown"}
+          answers={(chosen.length > 0 ? chosen : found).map(({ answer }) => answer)}
+          onDone={reload}
+        />
       </div>
       <p class="faint" role="status">
         {found.length === rows.length
@@ -84,7 +96,7 @@ export function ResultList({ answers, missing, reload }: ResultListProps) {
         rows={found}
         rowKey={({ answer }) => answer.value}
         columns={[
-          ["Value", valueCell, undefined, ({ answer }) => answer.value],
+          ["Value", (row) => valueCell(row, selected, select), undefined, ({ answer }) => answer.value],
           ["Location", ({ location }) => location, undefined, ({ location }) => location],
           ["Network", networkCell, undefined, ({ answer }) => networkOf(answer)?.asn ?? 0],
           [
@@ -102,8 +114,19 @@ export function ResultList({ answers, missing, reload }: ResultListProps) {
 
 const ORDER = { flagged: 0, problem: 1, clean: 2 } as const;
 
-const valueCell = ({ answer: { value, overrides } }: Row) => (
+const valueCell = (
+  { answer: { value, overrides } }: Row,
+  selected: ReadonlySet<string>,
+  select: (value: string, isChosen: boolean) => void,
+) => (
   <TwoLines below={overrides.length > 0 && "your override"}>
+    <input
+      type="checkbox"
+      class="row-choice"
+      aria-label={`Select ${value}`}
+      checked={selected.has(value)}
+      onChange={(event) => select(value, event.currentTarget.checked)}
+    />
     <a href={`#/lookup/${encodeURIComponent(value)}`}>{value}</a>
   </TwoLines>
 );
@@ -113,7 +136,9 @@ function networkCell({ answer }: Row) {
   if (asn === undefined && organization === undefined) return "";
   return (
     <TwoLines below={kind !== "unknown" && kind}>
-      {asn && <LookupLink value={`AS${asn}`} />} {organization}
+      <span>
+        {asn && <LookupLink value={`AS${asn}`} />} {organization}
+      </span>
     </TwoLines>
   );
 }

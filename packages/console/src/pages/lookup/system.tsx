@@ -46,14 +46,16 @@ export function SystemResult({ answer, missing, reload }: SystemResultProps) {
         if (summary === undefined) return null;
         return (
           <div key={family} class="pair">
-            <FlagShares name={`${name} over ${title}`} summary={summary} missing={missing} />
-            <Card title={`${formatCount(summary.network_count)} networks over ${title}`}>
+            <div>
+              <FlagShares name={`${name} over ${title}`} summary={summary} missing={missing} />
+              <OwnersCard title={`Owners over ${title}`} owners={summary.owners} />
+            </div>
+            <Card title={countNetworks(summary.network_count, title)}>
               <Networks networks={summary.networks} count={summary.network_count} />
               <h3>Countries</h3>
               <CountryRows summary={summary} />
             </Card>
-            <OwnersCard owners={summary.owners} />
-            <SourcesCard sources={summary.sources} />
+            <SourcesCard title={`Evidence over ${title}`} sources={summary.sources} />
             <PartsCard
               title={`Parts over ${title} with one answer each`}
               summary={summary}
@@ -70,6 +72,9 @@ export function SystemResult({ answer, missing, reload }: SystemResultProps) {
     </>
   );
 }
+
+const countNetworks = (count: number, family: string) =>
+  `${formatCount(count)} network${count === 1 ? "" : "s"} over ${family}`;
 
 /** Of more networks the first are open. */
 const OPEN_NETWORKS = 8;

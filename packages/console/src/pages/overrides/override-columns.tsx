@@ -7,29 +7,72 @@ import { ConfirmButton } from "../../components/dialog.tsx";
 import { type Column, TwoLines } from "../../components/table.tsx";
 import { flagName } from "../../format.ts";
 import { notify } from "../../hooks.ts";
+import { EditButton } from "./edit.tsx";
 
-/** @param onRemoved called when one has ended */
-export const overrideColumns = (onRemoved: () => void): readonly Column<Override>[] => [
+/** @param onChanged called when one has changed or ended */
+export const overrideColumns = (onChanged: () => void): readonly Column<Override>[] => [
   ["Value", valueCell],
   ["Verdict", verdictOf],
   ["Reason", reasonOf],
   ["Expires", ({ expires_at }) => <Expiry iso={expires_at} />],
-  ["Action", (row) => <RemoveButton override={row} onRemoved={onRemoved} />],
+  [
+    "Action",
+    (row) => (
+      <span class="actions">
+        <EditButton override={row} onDone={onChanged} />
+        <RemoveButton override={row} onRemoved={onChanged} />
+      </span>
+    ),
+  ],
 ];
 
-const valueCell = ({ value, kind }: Override) => (
-  <TwoLines below={kind.replace("_", " ")}>
-    <code>{value}</code>
-  </TwoLines>
-);
+/** Overrides of all times: what each decided, and what became of it. */
+export const HISTORY_COLUMNS: readonly Column<Override>[] = [
+  ["Value", valueCell],
+  ["Verdict", verdictOf],
+  ["Reason", reasonOf],
+  ["State", stateOf],
+  [
+    "Changes",
+    ({ id, value }) => (
+      <a
+        href={`#/audit?${new URLSearchParams({ subject: id })}`}
+        aria-label={`Changes of the override of ${value}`}
+      >
+        Changes
+      </a>
+    ),
+  ],
+];
 
-const verdictOf = ({ flag, verdict }: Override) => (
-  <Badge kind={verdict ? "bad" : "good"}>{`${flagName(flag)}: ${verdict ? "yes" : "no"}`}</Badge>
-);
+function stateOf({ removed_at, expires_at }: Override) {
+  const isExpired = expires_at !== null && Date.parse(expires_at) <= Date.now();
+  const ended = removed_at ?? (isExpired ? expires_at : null);
+  if (ended === null) return <Badge kind="good">active</Badge>;
+  return (
+    <>
+      {removed_at ? "removed " : "expired "}
+      <RelativeTime iso={ended} />
+    </>
+  );
+}
 
-const reasonOf = ({ note, author, created_at }: Override) => (
-  <TwoLines below={[author, ", ", <RelativeTime key="at" iso={created_at} />]}>{note}</TwoLines>
-);
+function valueCell({ value, kind }: Override) {
+  const isHash = kind === "email_hash";
+  return (
+    <TwoLines below={kind.replace("_", " ")}>
+      {isHash ? <code>{value}</code> : <a href={`#/lookup/${encodeURIComponent(value)}`}>{value}</a>}
+    </TwoLines>
+  );
+}
+
+function verdictOf({ flag, verdict }: Override) {
+  return <Badge kind={verdict ? "bad" : "good"}>{`${flagName(flag)}: ${verdict ? "yes" : "no"}`}</Badge>;
+}
+
+function reasonOf({ note, author, created_at }: Override) {
+  return <TwoLines below={[author, ", ", <RelativeTime key="at" iso={created_at} />]}>{note}</TwoLines>;
+}
 
 function RemoveButton({ override, onRemoved }: { override: Override; onRemoved: () => void }) {
   const { id, value } = override;

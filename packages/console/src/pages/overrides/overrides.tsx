@@ -1,17 +1,18 @@
-// overrides.tsx: lists, searches and removes active overrides.
+// overrides.tsx: lists, searches, changes and removes active overrides, and shows the history of all.
 
 import type { Override } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
-import { listAll } from "../../api.ts";
-import { Card } from "../../components/basics.tsx";
+import { api, listAll } from "../../api.ts";
+import { Button, Card } from "../../components/basics.tsx";
 import { TextField } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
+import { Paged } from "../../components/paged.tsx";
 import { Table } from "../../components/table.tsx";
 import { formatCount } from "../../format.ts";
 import { useLoad } from "../../hooks.ts";
 import { AddCard } from "./add.tsx";
 import { FilesCard } from "./files.tsx";
-import { overrideColumns } from "./override-columns.tsx";
+import { HISTORY_COLUMNS, overrideColumns } from "./override-columns.tsx";
 
 const MAX_OVERRIDES = 10_000;
 const MAX_SHOWN = 500;
@@ -30,9 +31,42 @@ export function OverridesPage() {
             <AddCard reload={reload} />
             <FilesCard reload={reload} />
           </div>
+          <HistoryCard overrides={overrides} />
         </>
       )}
     </Loaded>
+  );
+}
+
+/** All overrides that ever existed; read again when the active ones change. */
+function HistoryCard({ overrides }: { overrides: readonly Override[] }) {
+  const [isOpen, setOpen] = useState(false);
+  const read = async (cursor: string, signal: AbortSignal | null) => {
+    const path = `overrides?ended=true&limit=50${cursor && `&cursor=${cursor}`}`;
+    const page = await api<{ overrides: Override[]; next_cursor: string | null }>(path, { signal });
+    return { items: page.overrides, next: page.next_cursor };
+  };
+  const key = overrides.map(({ id, note, expires_at }) => [id, note, expires_at].join()).join();
+  return (
+    <Card title="History">
+      {isOpen ? (
+        <Paged key={key} read={read}>
+          {(all) => (
+            <Table
+              caption="History of overrides"
+              rows={all}
+              rowKey={({ id }) => id}
+              columns={HISTORY_COLUMNS}
+              empty="No overrides yet."
+            />
+          )}
+        </Paged>
+      ) : (
+        <p class="actions">
+          <Button text="Show active and ended overrides" onClick={() => setOpen(true)} />
+        </p>
+      )}
+    </Card>
   );
 }
 

@@ -1,0 +1,58 @@
+// override-dialog.tsx: a button that opens the form of an override: its reason and its expiry.
+
+import type { Override } from "@inkling/server/admin-answers";
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { Button } from "../../components/basics.tsx";
+import { Dialog } from "../../components/dialog.tsx";
+import { ExpiryField, expiryOf, Form, TextField, textOf } from "../../components/form.tsx";
+import { notify } from "../../hooks.ts";
+
+interface OverrideDialogProps {
+  readonly text: string;
+  /** Where the text does not tell two buttons apart. */
+  readonly label?: string;
+  readonly title: string;
+  readonly action: string;
+  /** An override that is changed. */
+  readonly of?: Override;
+  /** Returns what to tell the user. */
+  readonly submit: (reason: { note: string; expires_at?: string }) => Promise<string>;
+  readonly onDone: () => void;
+  /** Fields above the reason. */
+  readonly children?: ComponentChildren;
+}
+
+export function OverrideDialog(props: OverrideDialogProps) {
+  const { text, label, title, action, of, submit, onDone, children } = props;
+  const [isOpen, setOpen] = useState(false);
+  const close = () => setOpen(false);
+  const send = async (values: FormData) => {
+    const message = await submit({ note: textOf(values, "note"), ...expiryOf(values, of?.expires_at) });
+    close();
+    notify(message);
+    onDone();
+  };
+  return (
+    <>
+      <Button text={text} {...(label && { label })} onClick={() => setOpen(true)} />
+      {isOpen && (
+        <Dialog title={title} onClose={close}>
+          <p>An override takes precedence over every feed.</p>
+          <Form action={action} submit={send} aside={<Button text="Cancel" onClick={close} />}>
+            {children}
+            <TextField
+              label="Reason"
+              note="Also in the audit trail."
+              name="note"
+              defaultValue={of?.note ?? ""}
+              required
+              maxLength={500}
+            />
+            <ExpiryField current={of?.expires_at ?? null} />
+          </Form>
+        </Dialog>
+      )}
+    </>
+  );
+}
