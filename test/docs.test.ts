@@ -7,6 +7,8 @@ import { posix } from "node:path";
 import { made, type ProjectFile, projectFiles, projectPaths } from "./harness/project-files.ts";
 
 const MAX_README_WORDS = 700;
+/** Of a page of docs/, apart from what a script writes into it: about 1,200. A longer page becomes two. */
+const MAX_PAGE_WORDS = 1300;
 /** The first answer of a server stands in the README at or above this line. */
 const MAX_FIRST_RESULT_LINE = 20;
 /** An example begins in a page of docs/ at or above this line. */
@@ -62,7 +64,7 @@ const deadMentions = (all: readonly ProjectFile[], existing = all.map(({ path })
   all
     .filter((file) => !isMarkdown(file) && file.path !== OWN_PATH)
     .flatMap(({ path, text }) =>
-      [...text.matchAll(/(?<![\w/])docs\/[a-z-]+\.md(?:#[\w-]+)?/g)]
+      [...text.matchAll(/(?<![\w/])(?:docs|packages\/engine)\/[a-z-]+\.md(?:#[\w-]+)?/g)]
         .map(([link]) => deadLink(all, existing, "README.md", link))
         .filter((problem) => problem !== undefined)
         .map((problem) => `${path}: ${problem}`),
@@ -101,6 +103,15 @@ const badRows = (all: readonly ProjectFile[]) =>
       })
       .map((row) => `${path}: ${row.slice(0, 80)}`),
   );
+
+/** Sections that `npm run generate` or a measurement writes. */
+const WRITTEN = /^<!-- (?:generated|measured): [\s\S]*?^<!-- end.*-->$/gm;
+
+const longPages = (all: readonly ProjectFile[]) =>
+  all.filter(isPage).flatMap(({ path, text }) => {
+    const words = text.replace(WRITTEN, "").match(/\S*\w\S*/g)?.length ?? 0;
+    return words > MAX_PAGE_WORDS ? [`${path}: ${words} words`] : [];
+  });
 
 /** A title, a sentence, an example. */
 const badOpenings = (all: readonly ProjectFile[]) =>
@@ -193,6 +204,17 @@ describe("length", () => {
 });
 
 describe("pages of docs/", () => {
+  test("have at most 1,300 words by hand", () => {
+    expect(longPages(files)).toEqual([]);
+    const words = "word ".repeat(MAX_PAGE_WORDS);
+    const table = `<!-- generated: a -->\n${words}\n<!-- end -->\n`;
+    expect(longPages([made("docs/a.md", words), made("docs/b.md", `${table}b ${words}`)])).toEqual([
+      `docs/b.md: ${MAX_PAGE_WORDS + 1} words`,
+    ]);
+    expect(
+      longPages([made("docs/a.md", `<!-- measured: x -->\n${words}a b\n<!-- end of it -->\n${words}`)]),
+    ).toEqual([]);
+  });
   test("open with a title, a sentence and an example", () => expect(badOpenings(files)).toEqual([]));
   test.each([
     ["no example", "# A\n\nA sentence.\n"],

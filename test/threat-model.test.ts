@@ -1,10 +1,11 @@
-// docs/threat-model.md: every promise names a test that exists, and every adversary is held by some.
+// test/promises.md: every promise names a test that exists, and each adversary of docs/threat-model.md has some.
 
 import { describe, expect, test } from "bun:test";
 import { posix } from "node:path";
 import { made, type ProjectFile, projectFiles } from "./harness/project-files.ts";
 
 const PAGE = "docs/threat-model.md";
+const PROMISES = "test/promises.md";
 const FEWEST_ROWS = 3;
 
 interface Line {
@@ -21,7 +22,7 @@ function linesOf(page: string): Line[] {
   return [...page.matchAll(/^\| [A-Z]\d.*$/gm)].map(([text]) => {
     const [, id, path, name] = ROW.exec(text) ?? [];
     if (id === undefined) throw new Error(`not a line with a test: ${text}`);
-    return { id, path: posix.join("docs", path!), name: name! };
+    return { id, path: posix.join("test", path!), name: name! };
   });
 }
 
@@ -42,10 +43,11 @@ function missing(lines: readonly Line[], files: readonly ProjectFile[]): string[
     .map(({ id, path, name }) => `${id}: no test "${name}" in ${path}`);
 }
 
-describe("docs/threat-model.md", () => {
+describe("test/promises.md", () => {
   const files = projectFiles();
-  const page = files.find(({ path }) => path === PAGE)!.text;
-  const lines = linesOf(page);
+  const textOf = (wanted: string) => files.find(({ path }) => path === wanted)!.text;
+  const page = textOf(PAGE);
+  const lines = linesOf(textOf(PROMISES));
 
   test("names a test that exists in each line", () => expect(missing(lines, files)).toEqual([]));
 
@@ -63,10 +65,10 @@ describe("docs/threat-model.md", () => {
 
   const code = made("test/a.test.ts", `test("holds", x); test.each(y)(\`\${n} of %s\`, x);`);
   test.each([
-    ["holds", "../test/a.test.ts", []],
-    ["… of …", "../test/a.test.ts", []],
-    ["hold", "../test/a.test.ts", ['A1: no test "hold" in test/a.test.ts']],
-    ["holds", "../test/b.test.ts", ['A1: no test "holds" in test/b.test.ts']],
+    ["holds", "a.test.ts", []],
+    ["… of …", "a.test.ts", []],
+    ["hold", "a.test.ts", ['A1: no test "hold" in test/a.test.ts']],
+    ["holds", "b.test.ts", ['A1: no test "holds" in test/b.test.ts']],
   ])("a test %p in %s", (name, path, problems) => {
     expect(missing(linesOf(`| A1 | It holds | [a](${path}) "${name}" | 3 |`), [code])).toEqual(problems);
   });

@@ -254,7 +254,7 @@ const TEXTS: Readonly<Record<SegmentKind, string>> = {
   email: '.com"', // of a provider: the rest of an answer is not in the segment
 };
 
-/** Replaces a text in the answers of a segment, and renews its checksums (docs/segment-format.md). */
+/** Replaces a text in the answers of a segment, and renews its checksums (packages/engine/segment-format.md). */
 function markSegment(bytes: Uint8Array, kind: SegmentKind): void {
   const segment = engine.openSegment(bytes, kind);
   const text = TEXTS[kind];

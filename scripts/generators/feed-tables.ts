@@ -1,4 +1,4 @@
-// feed-tables.ts: generates the tables of feeds in docs/feeds.md, docs/own-feeds.md and docs/policy.md from the feed table of the compiler.
+// feed-tables.ts: generates the tables of feeds in docs/feeds.md, docs/own-feeds.md, docs/policy.md and docs/guards.md from the feed table of the compiler.
 
 import {
   claimsOf,
@@ -95,7 +95,6 @@ export function feedTables(): readonly GeneratedSection[] {
   }
   const lists = FEEDS.filter(({ label }) => label !== undefined && Object.hasOwn(LABELS, label));
   const feeds = (section: string, content: string) => ({ path: "docs/feeds.md", section, content });
-  const policy = (section: string, content: string) => ({ path: "docs/policy.md", section, content });
   const own = (section: string, content: string) => ({ path: "docs/own-feeds.md", section, content });
   return [
     own(
@@ -127,16 +126,21 @@ export function feedTables(): readonly GeneratedSection[] {
         off.map((feed) => [...cells(feed), whyOff(feed)]),
       ),
     ),
-    policy(
-      "lists",
-      markdownTable(["feed", "label", "sets", "weight", "copies", "dropped after"], lists.map(weighed)),
-    ),
-    policy(
-      "guards",
-      markdownTable(
+    {
+      path: "docs/policy.md",
+      section: "lists",
+      content: markdownTable(
+        ["feed", "label", "sets", "weight", "copies", "dropped after"],
+        lists.map(weighed),
+      ),
+    },
+    {
+      path: "docs/guards.md",
+      section: "guards",
+      content: markdownTable(
         ["kind", "feeds"],
         Array.from(guards, ([kind, ids]) => [code(kind), ids.join(", ")]),
       ),
-    ),
+    },
   ];
 }

@@ -292,7 +292,7 @@ describe("evidence on the mirror", () => {
       const { sha256 } = release.manifest.segments[kind]!;
       const file = openSegment(Bun.mmap(join(dataDir, `segments/${sha256}.seg`), { shared: false }), kind);
       const section = Buffer.from(file.u8("evidence"));
-      // As docs/segment-format.md has it.
+      // As packages/engine/segment-format.md has it.
       const starts = file.u32("evidenceStarts");
       for (let i = 1; i + 1 < starts.length; i++) {
         records++;

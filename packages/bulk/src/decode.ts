@@ -127,7 +127,7 @@ async function* gunzipped(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uin
     throw source.explained(error, "gzip");
   } finally {
     gunzip.destroy();
-    void packed.return(undefined).catch(() => {}); // its errors are those of gunzip
+    void packed.return(undefined).catch(() => {}); // gunzip reports its errors
   }
 }
 

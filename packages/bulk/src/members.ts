@@ -4,7 +4,7 @@
 
 import { ANSWER_MEMBERS, type Member as MemberRow, NETWORK, recordOf, type Shape } from "@inkling/contract";
 
-/** What rows are made of: the lookups, and the `network` that the API includes in those of addresses. */
+/** The parts of a row: the lookups, and the `network` that the API includes in address lookups. */
 export const TABLES = ["geolocate", "reputation", "network", "email"] as const;
 export type Table = (typeof TABLES)[number];
 export type IpTable = Exclude<Table, "email">;

@@ -1,6 +1,6 @@
 // partial-file.ts: an output file that the user named: there whole or not at all, however the process ends.
 //
-// err  those of node:fs; what stood under the name before is still there then
+// err  errors of node:fs; the previous file then remains
 // note under a name that ends in .gz or .zst it is compressed, in members of MEMBER_BYTES: gzip and zstd read them as one
 
 import { existsSync, statSync } from "node:fs";
@@ -22,7 +22,7 @@ const COMPRESSORS: Readonly<Record<string, (bytes: Uint8Array) => Uint8Array>> =
 const OTHER_ENDING = /\.(br|bz2|xz|lzma|lz|lz4|sz|z|zip|7z|tgz|tzst)$/i;
 const MEMBER_BYTES = 1 << 20;
 
-/** @throws BulkError when the name is that of a compressed file that cannot be written */
+/** @throws BulkError if the name belongs to a compressed file that cannot be written */
 function compressorOf(path: string): ((bytes: Uint8Array) => Uint8Array) | undefined {
   const [ending] = /\.[^.]*$/.exec(basename(path)) ?? [""];
   if (OTHER_ENDING.test(ending))
@@ -46,7 +46,7 @@ export class PartialFile {
   /** A process that is stopped at once takes the partial file along. */
   private readonly onExit = () => this.discard();
 
-  /** @throws BulkError when the name is that of a folder, or of a compressed file that cannot be written */
+  /** @throws BulkError if the name belongs to a folder, or to a compressed file that cannot be written */
   constructor(path: string) {
     this.compress = compressorOf(path);
     const before = statSync(path, { throwIfNoEntry: false });
@@ -54,7 +54,7 @@ export class PartialFile {
       throw new BulkError(`${path} is a folder`, "name the file that is to be written");
     }
     this.path = path;
-    // In place of a file it is readable for no more users than that one: it may hold visitors' addresses.
+    // If it replaces a file, no more users may read it than before: it may contain visitors' addresses.
     this.file = new AtomicFile(path, before?.isFile() ? before.mode & PUBLIC_FILE : PUBLIC_FILE);
     process.once("exit", this.onExit);
   }

@@ -19,7 +19,7 @@ export interface DataState {
   readonly missing: readonly Open<DataName>[];
   /** Some of the feeds behind these could not be loaded: the flag may be `false` where it should not be. */
   readonly incomplete: readonly Open<DataName>[];
-  /** How many hours ago publishers made the data behind these, as far as known; empty if the server sends no ages. */
+  /** How many hours ago publishers made the data behind these, if the server has it; empty if the server sends no ages. */
   readonly ageHours: Readonly<Partial<Record<Open<DataName>, number>>>;
   /** The server's release of data; undefined if something on the way removed Inkling-Data-Version. */
   readonly version: string | undefined;

@@ -1,6 +1,6 @@
 // api.ts: requests to the admin API with the session's cookie and secret.
 //
-// err  ApiError; an aborted request stays an AbortError
+// err  ApiError; an aborted request remains an AbortError
 // note a session that has ended is announced by the event LOGGED_OUT on `window`
 //
 // The secret proves that a page of this origin sent the request: the cookie alone also goes to other ports of this host.

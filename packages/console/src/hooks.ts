@@ -21,7 +21,7 @@ export const MESSAGE = "inkling:message";
 export const notify = (text: string, kind: Message["kind"] = "good") =>
   dispatchEvent(new CustomEvent<Message>(MESSAGE, { detail: { text, kind } }));
 
-/** The error's message; errors of our own code also go to the browser's console. */
+/** The error's message; errors other than UserError also go to the browser's console. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof UserError)) reportError(error);
   return error instanceof Error ? error.message : String(error);

@@ -1,4 +1,4 @@
-// theme.ts: the color scheme that the user chose, in force before the page is drawn.
+// theme.ts: applies the color scheme that the user chose, before the page is drawn.
 //
 // note files.ts puts it into the page's head as a classic script: as a module it would run after the first frame, which
 //      would flash in the system's colors. It is kept in localStorage, bound to the port.

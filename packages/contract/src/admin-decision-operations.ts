@@ -10,7 +10,7 @@ export const DECISION_OPERATIONS = {
     path: `${ADMIN_PATH}rulesets`,
     tag: "Rules",
     summary: "Published rulesets, newest first",
-    docs: "published [rulesets](decisions.md), newest first; the first one decides. `limit`, `cursor`",
+    docs: "published [rulesets](rulesets.md), newest first; the first one decides. `limit`, `cursor`",
   },
   publish_ruleset: {
     method: "POST",

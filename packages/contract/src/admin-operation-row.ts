@@ -84,7 +84,7 @@ interface Row {
   readonly otherStatus?: number;
   /** Headers of the answer beside the usual ones; those marked with "?" are not always there. */
   readonly headers?: readonly string[];
-  /** Problems beside those of every operation. */
+  /** Problems in addition to the problems of every operation. */
   readonly problems?: readonly AdminProblemCode[];
   /** In the table of docs/admin-api.md. */
   readonly docs: string;

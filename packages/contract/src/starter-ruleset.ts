@@ -1,7 +1,7 @@
 // starter-ruleset.ts: the ruleset that `inkling rules init` writes and the console offers: every rule in shadow, so that
 // publishing it changes no action.
 
-export const STARTER_RULESET = `# A ruleset for Inkling. docs/decisions.md describes every part of it.
+export const STARTER_RULESET = `# A ruleset for Inkling. docs/rulesets.md describes every part of it.
 #
 #   inkling rules check rules.toml      every mistake, with line and column; runs the examples
 #   inkling rules publish rules.toml    active on every server within a second

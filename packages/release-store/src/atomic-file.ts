@@ -1,7 +1,7 @@
 // atomic-file.ts: a file that appears whole or not at all: temporary name, fsync, rename, fsync of the folder.
 //
 // why  write-file-atomic does not flush the folder after the rename, and writes in one piece what exports stream
-// err  those of node:fs, with the path in them; the previous file is then unchanged
+// err  errors of node:fs, with the path; the previous file is then unchanged
 
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, utimesSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";

@@ -6,7 +6,7 @@ const { copy } = Buffer.prototype;
 const SHORT = 24;
 
 export class ByteBuffer {
-  /** May be written directly from `length` on, as far as {@link reserve} made room. */
+  /** May be written directly from `length` up to the space that {@link reserve} made. */
   bytes: Uint8Array<ArrayBuffer>;
   length = 0;
 

@@ -6,7 +6,7 @@ import { currentName, findCurrent, ReleaseError, requireCurrentName } from "./re
 import { areMarked } from "./verified.ts";
 import { brokenSegments, hintFor, isOfOtherVersion, verifyRelease } from "./verify.ts";
 
-/** A release that can be served, as far as a look at its files shows, or why the current one cannot. */
+/** A release that can be served, according to a quick check of its files, or why the current one cannot be served. */
 interface Usable {
   readonly release: ReleaseFiles | undefined;
   readonly problem: string | undefined;

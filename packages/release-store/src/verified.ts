@@ -3,7 +3,7 @@
 //
 // in   the stamp (inode, size, time of modification) that a file had before it was read, or after it was written
 // out  the stamps of a release whose files are still those that were verified
-// err  markVerified: those of node:fs; without a mark a release is verified before it is used
+// err  markVerified: errors of node:fs; without a mark a release is verified before it is used
 // why  a mark is of one version of the format: another version's checks may be stricter
 
 import { readFileSync, renameSync, rmSync } from "node:fs";

@@ -2,7 +2,7 @@
 //
 // in   chunks of any size
 // out  blocks of BLOCK_BYTES or a little more, each its own buffer; the last one may lack its line end
-// err  BulkError: a row that is longer than MAX_ROW_BYTES, with the number of its first line; those of the stream
+// err  BulkError: a row that is longer than MAX_ROW_BYTES, with the number of its first line; errors of the stream
 // cost two blocks of memory; a single row that is larger than a block is kept whole
 
 import { ByteBuffer } from "@inkling/release-store";

@@ -2,7 +2,7 @@
 //
 // in   chunks of bytes, a plan, the release and overrides to answer from
 // out  chunks of bytes; the tally
-// err  those of the streams; Interrupted as soon as the signal is aborted, also while a stream is idle
+// err  errors of the streams; Interrupted as soon as the signal is aborted, also while a stream is idle
 // cost constant memory: two blocks for each thread are under way, and none more is read until the first of them is
 //      written; fewer while rows are longer than a block
 

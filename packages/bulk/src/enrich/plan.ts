@@ -2,7 +2,7 @@
 //
 // in   the first lines of the file, and the flags
 // out  a Plan, plain data that workers can be sent
-// err  BulkError: those of layout.ts, unknown members, names that exist already
+// err  BulkError: errors of layout.ts, unknown members, names that exist already
 
 import { REPUTATION_FLAGS } from "@inkling/contract";
 import { MEMBERS, type Member, namesMatching, perTable, TABLES, type Table } from "../members.ts";

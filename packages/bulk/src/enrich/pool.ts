@@ -50,7 +50,7 @@ interface Waiting {
 
 class Thread {
   rows = 0;
-  /** In the order of their tasks, which is that of the replies. */
+  /** In the order of their tasks, which is also the order of the replies. */
   readonly waiting: Waiting[] = [];
   readonly worker: Worker;
   /** It dies before its first task where the release cannot be opened. */

@@ -175,7 +175,7 @@ function* memberValues(
 const hexWord = (word: number) => (word >>> 0).toString(16).padStart(8, "0");
 const V4_START = "00000000000000000000ffff";
 
-/** The address whose bits after the prefix are all those of `fill`, in hexadecimal. */
+/** The address in hexadecimal, with the bits after the prefix copied from `fill`. */
 function edge({ family, words }: IpAddress, bits: number, fill: number): string {
   let digits = family === 4 ? V4_START : "";
   for (let k = 0; k < (family === 4 ? 1 : 4); k++)

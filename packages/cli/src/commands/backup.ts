@@ -164,7 +164,7 @@ async function replaceFrom(path: string, store: Store, about: unknown): Promise<
     try {
       yield* readBackup(path);
     } catch (error) {
-      fault = error; // the database would take it for one of its own
+      fault = error; // the database would treat it as a database error
       throw error;
     }
   };

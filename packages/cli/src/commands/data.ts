@@ -179,7 +179,7 @@ function addStatus(data: Command, context: Context): void {
 
 interface Status {
   readonly name: string;
-  /** Why it cannot be served, as far as a look at its files shows. */
+  /** Why it cannot be served, according to a quick check of its files. */
   readonly problem: string | null;
   readonly pinned: string | null;
   readonly held: HeldRelease | null;

@@ -39,7 +39,7 @@ interface FeedLine {
   readonly on: boolean;
   /** In the release in use; absent before a build has read it. */
   readonly report: FeedReport | undefined;
-  /** Credentials that its publisher requires, and those of them that are not set. */
+  /** Credentials that its publisher requires, and which of them are not set. */
   readonly needs: readonly string[];
   readonly lacking: readonly string[];
 }

@@ -1,7 +1,7 @@
 // rules.ts: `inkling rules init | check | publish | list | show | diff | rollback`, and `replay` (replay.ts): what decides about visitors.
 //
 // The database is written directly, as `inkling override` does: no server needs to run, and those that do apply the new
-// ruleset within a second. The admin API does the same over HTTP (docs/decisions.md).
+// ruleset within a second. The admin API does the same over HTTP (docs/rulesets.md).
 
 import { existsSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";

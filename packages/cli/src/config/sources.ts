@@ -40,7 +40,7 @@ export interface SettingsFile {
   readonly values: Readonly<Record<string, unknown>>;
 }
 
-/** A value for each name: those of the table, under those of credentials, under those of variables. */
+/** A value for each name. Variables replace credentials, and credentials replace the table. */
 export function pickNamed(
   name: SettingName,
   { env, cwd }: SettingsInput,

@@ -65,7 +65,7 @@ export function signingKey({ channelSigningKey }: Settings) {
   }
 }
 
-/** The keys that this host trusts: those of the setting, and the public key of its private key. */
+/** The keys that this host trusts: the keys in the setting, and the public key of its private key. */
 export function trustedKeys(settings: Settings): readonly string[] {
   if (settings.channelKey.length > 0) return settings.channelKey;
   if (settings.channelSigningKey === undefined) {

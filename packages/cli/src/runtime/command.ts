@@ -19,7 +19,7 @@ export interface Context {
   readonly ending: { exitCode: ExitCode };
 }
 
-/** The short form of a flag is the same in every command that has the flag. -h and -V are those of commander. */
+/** The short form of a flag is the same in every command that has the flag. commander defines -h and -V. */
 const SHORT_FLAGS: Readonly<Record<string, string>> = {
   "--attribution": "-a",
   "--config": "-c",

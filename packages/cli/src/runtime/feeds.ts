@@ -23,7 +23,7 @@ export function choiceOf(dataDir: string): FeedChoice {
   }
 }
 
-/** The built-in feeds, those of inkling.toml, then those that were added on the command line. @throws CliError */
+/** The built-in feeds, then feeds from inkling.toml, then feeds that were added on the command line. @throws CliError */
 export function allFeeds({ feed, dataDir }: Pick<Settings, "feed" | "dataDir">): readonly Feed[] {
   try {
     return feedTable([...feed, ...(choiceOf(dataDir).added ?? [])]);

@@ -1,4 +1,4 @@
-// lines.ts: a stream of UTF-8 as lines, those of a chunk together.
+// lines.ts: a stream of UTF-8 as lines, grouped by chunk.
 
 /**
  * @param longest a longer line comes in parts, each longer than that but for the last

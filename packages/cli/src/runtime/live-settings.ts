@@ -73,7 +73,7 @@ export async function recordStart(
   }
 }
 
-/** Notes the active settings; those of a read-only data folder are not known to the next start. */
+/** Records the active settings for the next start. In a read-only data folder nothing is recorded. */
 function noteSettings(settings: Settings, role: Role, log: Pick<RunningServer["log"], "error">): void {
   const path = fileOf(settings, role);
   const salt = randomBytes(16).toString("hex");

@@ -1,4 +1,4 @@
-// rulesets.ts: rulesets for commands: those of files, and those that are published.
+// rulesets.ts: rulesets for commands, from files and from the database.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ export function parsedRuleset(text: string, name: string, number = 0): Ruleset {
     const what = lines.length === 1 ? "1 mistake" : `${formatCount(lines.length)} mistakes`;
     throw new CliError(
       [`${name} has ${what}; nothing was changed`, ...lines.map((line) => `  ${line}`)].join("\n"),
-      "docs/decision-reference.md lists the facts and reasons, docs/decisions.md the functions",
+      "docs/decision-reference.md lists the facts and reasons, docs/rulesets.md the functions",
     );
   }
 }

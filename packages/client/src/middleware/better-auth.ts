@@ -3,7 +3,7 @@
 // in   the user that is about to be created, and the headers of the request
 // out  nothing where the user may be created
 // err  an error that better-auth answers with: 403 SIGN_UP_DENIED, 503 where there is no decision and `onUnavailable` denies
-// note better-auth is not imported: it takes an error with the name APIError for one of its own
+// note better-auth is not imported: it accepts any error with the name APIError
 
 import { type HasAddress, headerFacts, requireProxies, type WithHeaders } from "./headers.ts";
 import { type Admitted, type Assessor, guard, type ProtectOptions, type Refusal } from "./protect.ts";

@@ -40,7 +40,7 @@ export function withVisitor<R extends WithHeaders = Request, Rest extends unknow
   return (request, ...rest) => handler(Object.assign(request, { visitor: visitorOf(request) }), ...rest);
 }
 
-/** A Request or a NextRequest, as far as it is read. */
+/** The members of a Request or a NextRequest that are read. */
 export interface WithBody extends WithHeaders {
   clone(): {
     json(): Promise<unknown>;

@@ -50,7 +50,7 @@ export interface NetworkClaims {
   readonly subject: NetworkSubject;
   readonly label: NetworkLabel;
   readonly networks: readonly Prefix[];
-  /** Of an operator's own feed; the policy's tables have those of built-in ones. */
+  /** For an operator's own feed; the policy's tables have the value for built-in feeds. */
   readonly weight?: number;
   /** Who runs the networks, if the feed is that operator's. */
   readonly operator?: string;
@@ -64,7 +64,7 @@ export interface DomainClaims {
   readonly subject: DomainSubject;
   /** domain -> the service that runs it, "" when unknown */
   readonly domains: ReadonlyMap<string, string>;
-  /** Of an operator's own feed; domain-weights.ts has those of built-in ones. */
+  /** For an operator's own feed; domain-weights.ts has the value for built-in feeds. */
   readonly weight?: number;
   /** Feeds that it takes entries from: an entry of both counts once. */
   readonly lineage?: readonly string[];

@@ -106,7 +106,7 @@ export interface Feed {
   readonly homepage: string;
   /** Tried in order: of monthly files the previous month's is second. Empty for our own lists. */
   readonly urls: (now: Date) => readonly string[];
-  /** Hosts that its publisher redirects to, beside those of `urls`. */
+  /** Hosts that its publisher redirects to, in addition to the hosts in `urls`. */
   readonly redirects?: readonly string[];
   readonly licence: string;
   /** The text that the licence requires to be shown. */

@@ -19,7 +19,7 @@ const PUBLISHED = {
   maxBytes: MIB,
 } as const;
 
-const OUR_GUARDS = { ...OURS, sets: "guard", format: "exit-networks", homepage: "docs/policy.md" } as const;
+const OUR_GUARDS = { ...OURS, sets: "guard", format: "exit-networks", homepage: "docs/guards.md" } as const;
 
 /** Machines of one operator, a list of addresses; none of Inkling's stands in for it. */
 const MACHINES = {

@@ -47,7 +47,7 @@ export class Gazetteer {
   /** The codes of a place's subdivisions: each list that there is once, and by id which of them a place has. */
   private readonly codeLists: (readonly string[])[] = [[]];
   private readonly codeListIds: Uint32Array;
-  /** Ids of places with coordinates, by country: those of country c are before countryEnds[c]. */
+  /** Ids of places with coordinates, by country: the ids of country c end before countryEnds[c]. */
   private readonly located: Uint32Array;
   private readonly countryEnds: Uint32Array;
   /** By country, then by name or first word: of the names that will be asked for. */

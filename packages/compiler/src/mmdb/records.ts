@@ -29,14 +29,14 @@ interface Part {
   /** Data offset -> id, -1 when left out. */
   readonly ids: OffsetIds;
   readonly networks: { 4: number; 6: number };
-  /** Added to its offsets, so that they differ from those of other files. */
+  /** Added to its offsets, so that they differ from the offsets of other files. */
   readonly base: number;
 }
 
 export class MmdbRecords {
   /** How many networks have a record that was not left out. */
   readonly networks: { readonly 4: number; readonly 6: number };
-  /** When the newest file was made, as far as the files state it. */
+  /** When the newest file was built, if the files state it. */
   readonly publishedAt: Date | undefined;
   private readonly parts: readonly Part[];
   private readonly byFamily: { readonly 4: Part | undefined; readonly 6: Part | undefined };

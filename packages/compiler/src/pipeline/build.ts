@@ -50,7 +50,7 @@ export interface Build {
   readonly unreached: readonly string[];
   /** Other feeds without a copy that can be used, of those that have a source. */
   readonly missing: readonly string[];
-  /** The release that was built and waits for the operator; `name` and `release` are those of the one before. */
+  /** The release that was built and waits for the operator; `name` and `release` then describe the previous release. */
   readonly held?: HeldRelease;
   /** When the next feed is due; absent when none has a remote source. */
   readonly nextDue?: string;

@@ -147,7 +147,7 @@ function newBodies({ kept }: Load, { refusals, used }: Tried, outcome: Outcome):
   return copies.flatMap((copy) => (copy?.sha256 === named.sha256 ? copy : [])).slice(0, 1);
 }
 
-/** Failures of the feed's source, without those of kept copies. */
+/** Failures of the feed's source, without failures of kept copies. */
 function failuresOf(refusals: readonly Refusal[]): Refusal[] {
   return refusals.filter(
     (refusal) =>

@@ -10,7 +10,7 @@ export type Age = "fresh" | "stale" | "dropped";
 export interface CopyDates {
   /** When its source last confirmed it as current; for a file in a mirror: when it was put there. */
   readonly confirmedAt?: Date | undefined;
-  /** When the publisher made it, as far as the copy or its source states that. */
+  /** When the publisher made it, if the copy or its source states that. */
   readonly publishedAt?: Date | undefined;
 }
 

@@ -1,6 +1,6 @@
 // evidence.ts: the entries of lists, guards and labels behind an address's flags.
 //
-// out  ranges like those of the flags; a value is the number of a list of entries, 0 for none
+// out  ranges in the form of flag ranges; a value is the number of a list of entries, 0 for none
 // An address has exactly the flags that its entries set and no entry removes.
 
 import type { Effect, Prefix, RangeColumns } from "@inkling/engine";

@@ -1,6 +1,6 @@
 // guards.ts: the flags that guarded networks never have, by kind of guard.
 //
-// catalog/guard-feeds.ts has the networks, docs/policy.md the reasons.
+// catalog/guard-feeds.ts has the networks, docs/guards.md the reasons.
 
 import type { GuardKind, NetworkLabel } from "../catalog/claims.ts";
 import { ALL_FLAGS, IS_ABUSER, IS_PROXY } from "./flags.ts";
@@ -12,7 +12,7 @@ interface GuardRule {
    * Bits of flags that it does not have from less specific lists: lists of traffic, and lists of a network around it.
    */
   readonly outweighs?: number;
-  /** Bits of flags that one list alone does not set. */
+  /** Bits of flags that a single list does not set. */
   readonly doubts?: number;
   /** One address answers in many places at once: it has no city. */
   readonly anycast?: true;

@@ -156,7 +156,7 @@ function listVerdicts(sides: readonly Side[]) {
 /** Guards that remove all flags. */
 const NEVER_FLAGGED: readonly string[] = ["public-resolver", "crawler", "cdn-operator"];
 
-/** Machines that are nobody's way out: docs/policy.md. */
+/** Machines that nobody browses through: docs/guards.md. */
 const SENDERS = ["mail-sender", "monitor", "webhook-sender"];
 
 /** The flags of an address: docs/policy.md, once more. */

@@ -1,4 +1,4 @@
-// docs/policy.md and docs/mail-policy.md agree with the tables of this folder.
+// docs/policy.md, docs/guards.md and docs/mail-policy.md agree with the tables of this folder.
 
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -12,13 +12,13 @@ import { FLAG_BITS } from "./flags.ts";
 import { GUARD_KINDS } from "./guards.ts";
 import { LABELS, QUORUM } from "./labels.ts";
 
-const DOCS = ["policy.md", "mail-policy.md"]
+const DOCS = ["policy.md", "guards.md", "mail-policy.md"]
   .map((page) => readFileSync(join(import.meta.dir, "../../../../docs", page), "utf8"))
   .join("\n");
 /** Cells of the table row that starts with this cell. */
 function row(first: string): string[] {
   const line = DOCS.split("\n").find((text) => text.startsWith(`| ${first} |`));
-  if (line === undefined) throw new Error(`neither page has a row ${first}`);
+  if (line === undefined) throw new Error(`no page has a row ${first}`);
   return line.split("|").map((cell) => cell.trim());
 }
 

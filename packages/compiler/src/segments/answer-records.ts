@@ -2,7 +2,7 @@
 //
 // Record 0 is the answer of addresses without a value: empty means "not found". A record may have a note, a number that
 // is not sent; records are equal only with equal notes.
-// src  docs/segment-format.md; the reader is packages/engine/src/segment/answers.ts
+// src  packages/engine/segment-format.md; the reader is packages/engine/src/segment/answers.ts
 // cost answers are kept as bytes only, in blocks: half a million of 350 bytes in one array would be copied
 //      at each doubling, and cost 700 MB at the last; equality is hash, then bytes
 

@@ -2,7 +2,7 @@
 //
 // in   the text of an answer
 // out  a record that names its template; the whole answer of such a record; the section of templates
-// src  docs/segment-format.md; the reader is packages/engine/src/segment/answers.ts
+// src  packages/engine/segment-format.md; the reader is packages/engine/src/segment/answers.ts
 // why  717,000 answers of DB-IP have 29,000 templates: 61 MB instead of 250 (bench/README.md, Layouts)
 // cost 1 µs an answer; a template is kept as text and as bytes
 
@@ -15,7 +15,7 @@ const MAX_OWN_BYTES = 0xff;
 const MAX_SHARED_BYTES = 0xffff;
 
 export class AnswerTemplates {
-  /** The section as far as it is made. */
+  /** The part of the section that is built. */
   private bytes = Buffer.alloc(1 << 16);
   private length = TEMPLATES_HEADER_BYTES;
   /** By their two parts, where they start in it. */

@@ -3,7 +3,7 @@
 // in   domain -> providers, and domain -> evidence, as policy decided them, in any order; chance
 // out  answers, evidence, evidenceFeeds, domainSlots, domainNames
 // err  Error for an entry that policy must not let through: no A-label, a public suffix, no or repeated providers
-// src  docs/segment-format.md; the reader is packages/engine/src/segment/email-segment.ts
+// src  packages/engine/segment-format.md; the reader is packages/engine/src/segment/email-segment.ts
 // note names in public lists may be made to fall into the same slots, and a reader stops after MAX_DOMAIN_PROBES. The
 //      keys of the hash are therefore drawn for each table: who makes names cannot know them. A table that is full
 //      anyway gets other keys, and later more slots. Names with evidence alone are in the same table with an answer

@@ -3,7 +3,7 @@
 // in   lists of entries; a network or domain is given by its span only, since it contains the subject of the lookup
 // out  a value for each list; equal lists share one record
 // err  RangeError beyond the format's limits: too many feeds, an entry that is too long
-// src  docs/segment-format.md; the reader is packages/engine/src/segment/evidence.ts
+// src  packages/engine/segment-format.md; the reader is packages/engine/src/segment/evidence.ts
 // note the same lists in the same order give the same bytes: no time is in them
 
 import {

@@ -38,7 +38,7 @@ export class GeoAnswers {
   private readonly notes = new Map<string, number>();
   private made = 0;
 
-  /** @param operators their places have the numbers after those of the source */
+  /** @param operators their places are numbered after the places of the source */
   constructor(
     source: Pick<PlaceSource, "places" | "feedOf">,
     operators: OperatorPlaces,

@@ -1,7 +1,7 @@
 // range-table.ts: the covering of an address space -> the v4* or v6* sections of a segment, or of its evidence.
 //
 // in   the covering of one family, values below VALUE_LIMIT (record numbers)
-// out  its sections as docs/segment-format.md describes them; the reader is packages/engine/src/segment/ranges.ts
+// out  its sections as packages/engine/segment-format.md describes them; the reader is packages/engine/src/segment/ranges.ts
 // cost one pass over the ranges for each 8 bits of depth; beyond the sections 12 bytes for each node of one depth
 
 import {
@@ -39,7 +39,7 @@ const MAX_NODE_WORDS = BITMAP_WORDS + KEYS;
 
 class TrieWriter {
   private readonly columns: RangeColumns;
-  /** The directory, then the nodes in the order of the cells that name them: those of one depth, then the next. */
+  /** The directory, then the nodes in the order of the cells that name them, depth by depth. */
   private words: Uint32Array;
   /** The same. A view for each node would leave 100 MB of garbage behind. */
   private bytes: Uint8Array;

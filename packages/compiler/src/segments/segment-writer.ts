@@ -2,7 +2,7 @@
 //
 // in   sections in any order, and a JSON value: what the segment was made of
 // out  chunks to be written one after the other; the same input gives the same bytes
-// src  docs/segment-format.md; the reader is packages/engine/src/segment/segment.ts
+// src  packages/engine/segment-format.md; the reader is packages/engine/src/segment/segment.ts
 
 import { crc32 } from "node:zlib";
 import {

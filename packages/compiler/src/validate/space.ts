@@ -30,7 +30,7 @@ export function spaceOf(networks: readonly Prefix[]): Space {
   return space;
 }
 
-/** What the networks of a list cover that those of another do not, and the other way round. */
+/** The address space that only one of two lists covers, for each of them. */
 export function spaceChanges(next: readonly Prefix[], last: readonly Prefix[]): Record<keyof Space, Change> {
   const [after, before, both] = [spaceOf(next), spaceOf(last), spaceOf([...next, ...last])];
   const change = (family: keyof Space): Change => ({

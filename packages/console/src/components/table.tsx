@@ -18,7 +18,7 @@ interface TableProps<T> {
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   readonly rowKey: (row: T, index: number) => string | number;
-  /** Shown in place of a table without rows. */
+  /** Shown instead of a table without rows. */
   readonly empty: string;
   /** Rows that are shown until the user asks for all. */
   readonly first?: number;
@@ -112,7 +112,7 @@ function sortRows<T>(
   });
 }
 
-/** A table in a card of its own. */
+/** A card that contains one table. */
 export const TableCard = <T,>(props: TableProps<T>) => (
   <Card title={props.caption}>
     <Table {...props} />

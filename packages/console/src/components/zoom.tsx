@@ -45,7 +45,7 @@ export function ZoomMap({ label, width, height, range, content, marks, children 
     return { k, x: inside(x, k * left, k * right, width), y: inside(y, k * top, k * bottom, height) };
   };
   const move = (dx: number, dy: number) => setView(({ k, x, y }) => limit({ k, x: x + dx, y: y + dy }));
-  /** The given point of the drawing stays where it is. */
+  /** The given point of the drawing does not move. */
   const zoom = (factor: number, px = width / 2, py = height / 2) =>
     setView(({ k, x, y }) => {
       const next = Math.min(range[1], Math.max(range[0], k * factor));

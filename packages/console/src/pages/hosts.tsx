@@ -1,4 +1,4 @@
-// hosts.tsx: the hosts of the group; with SQLite this one alone.
+// hosts.tsx: the hosts of the group; with SQLite, only this host.
 
 import type { Host, Hosts } from "@inkling/server/admin-answers";
 import { api } from "../api.ts";

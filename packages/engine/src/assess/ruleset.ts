@@ -1,6 +1,6 @@
 // ruleset.ts: the text of a ruleset -> its compiled rules, or every mistake in it with line and column.
 //
-// in   TOML, as docs/decisions.md describes it
+// in   TOML, as docs/rulesets.md describes it
 // out  a Ruleset
 // err  RulesetError with all mistakes
 // note A mistake in a table is placed at the table's header, one in a condition at its character.
@@ -34,7 +34,7 @@ const MAX_COST = 50_000;
 
 export interface Rule {
   readonly name: string;
-  /** From the top of the file, those of every mode counted: the first match decides. */
+  /** Position in the file, counting rules of every mode. The first match decides. */
   readonly position: number;
   readonly condition: Condition;
   readonly then: Action;

@@ -140,7 +140,7 @@ export interface VisitorAnswers {
   /** With `include=network`. */
   readonly reputation?: Reputation | undefined;
   readonly email?: EmailVerdict | undefined;
-  /** Labels of the email address; by default those of the evidence in `email`. */
+  /** Labels of the email address; by default the labels of the evidence in `email`. */
   readonly labels?: readonly string[] | undefined;
   /** Where the ruleset counts. */
   readonly counts?: Readonly<Partial<Record<CountFact, number>>> | undefined;

@@ -2,7 +2,7 @@
 //
 // in   a seed or keys, then one character after the other
 // out  a uint32; the hash of each parent falls out on the way to the next
-// src  docs/segment-format.md. Plain: FNV-1a, then the last steps of MurmurHash3. Keyed: multilinear (Lemire and Kaser,
+// src  packages/engine/segment-format.md. Plain: FNV-1a, then the last steps of MurmurHash3. Keyed: multilinear (Lemire and Kaser,
 //      "Strongly universal string hashing is fast", 2014), then the same steps
 // note the plain hash is for names that nobody can add at will: whoever has its seed can make thousands of names that
 //      collide, and with FNV-1a they collide with every seed. With random keys any two names collide in 26 of the 32

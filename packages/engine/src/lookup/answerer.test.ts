@@ -23,7 +23,7 @@ import { dataStates, LOOKUPS } from "./data-state.ts";
 
 type Entry = Record<string, unknown> & { feed: string; span?: number };
 
-/** A record as segments have it (docs/segment-format.md), of as many entries as it takes. */
+/** A record as segments have it (packages/engine/segment-format.md), of as many entries as it takes. */
 function record(entries: readonly Entry[], truncated = 0): Uint8Array | undefined {
   if (entries.length === 0) return undefined;
   const bytes = entries.flatMap(({ span = 24, ...entry }) => {

@@ -53,7 +53,7 @@ export interface StateHeader {
 type HeadersOfLookups = Readonly<Record<Lookup, StateHeader>>;
 
 /**
- * @param feeds those of the release, in their present state
+ * @param feeds the feeds of the release, in their present state
  * @param now epoch ms
  */
 export function stateHeaders(

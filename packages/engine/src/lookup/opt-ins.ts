@@ -42,8 +42,8 @@ export class EvidenceAppender {
   private readonly body = new EvidenceBody();
 
   /**
-   * @param first entries that come before those of the release
-   * @param withNetwork those of the network follow
+   * @param first entries that come before the entries of the release
+   * @param withNetwork the entries of the network follow
    */
   toAddressAnswer(
     answer: Uint8Array,

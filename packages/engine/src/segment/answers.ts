@@ -2,7 +2,7 @@
 //
 // in   a record's number, which is a value of a range table; the most frequent records have the lowest numbers
 // out  its bytes: a view, or copied part by part
-// src  docs/segment-format.md: one section has the records, another where each starts and the last ends. Records from
+// src  packages/engine/segment-format.md: one section has the records, another where each starts and the last ends. Records from
 //      `divided` on have only what is their own, and name the template that has the rest
 // cost a view takes 50 to 100 ns to make, more than finding the record: those of the first KEPT_RECORDS are kept when
 //      first used (bench/README.md, Layouts)

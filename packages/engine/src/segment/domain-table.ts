@@ -1,6 +1,6 @@
 // domain-table.ts: the answer and the evidence of a host, in a hash table of domain names.
 //
-// in   two sections of a segment: slots and names (docs/segment-format.md)
+// in   two sections of a segment: slots and names (packages/engine/segment-format.md)
 // out  the value of the closest name that has one: the host itself, then each parent, never a public suffix
 // err  open and verify: SegmentError; a lookup never throws and always ends, whatever the bytes
 // cost one pass over the host from its end: the hash of each parent falls out on the way to the next.

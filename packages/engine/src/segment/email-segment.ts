@@ -3,7 +3,7 @@
 // in   the bytes of a segment, then one host or email address at a time
 // out  the answer as JSON bytes
 // err  open and verify: SegmentError; a lookup never throws and always ends, whatever the bytes
-// src  docs/segment-format.md; the writer is packages/compiler/src/segments/email-table.ts
+// src  packages/engine/segment-format.md; the writer is packages/compiler/src/segments/email-table.ts
 // cost bench/README.md; answers about plain mailboxes at listed domains are cached, up to 8 MB: making one takes 85 ns
 //
 // A plain mailbox is looked up before the Public Suffix List is asked, which takes as long as all the rest. A name in the

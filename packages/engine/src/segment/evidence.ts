@@ -3,7 +3,7 @@
 // in   a record of the section `evidence`, the tail of each feed, and the members for the record's spans
 // out  {…the plain answer…,"evidence":[…]}, and "evidence_truncated":true when entries did not fit
 // err  EvidenceRecords.verify: SegmentError; nothing else throws, whatever the bytes
-// src  docs/segment-format.md (records), docs/evidence.md (responses)
+// src  packages/engine/segment-format.md (records), docs/evidence.md (responses)
 // cost copies: two for an entry that names a network or domain, otherwise one
 //
 // A record has an entry's text but for two parts. Its network or domain contains the address or host, so a span, its

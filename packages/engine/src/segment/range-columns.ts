@@ -135,7 +135,7 @@ export type Networks = (add: AddNetwork) => void;
 
 /**
  * The covering with the values of these networks, and 0 between them.
- * @param expected how many networks there are, as far as known
+ * @param expected number of networks, if known
  * @throws RangeError when networks overlap or are out of order
  */
 export function cover(family: 4 | 6, networks: Networks, expected = 0): RangeColumns {
@@ -145,7 +145,7 @@ export function cover(family: 4 | 6, networks: Networks, expected = 0): RangeCol
 /**
  * Lays networks over a covering: wherever either changes, `combine` gives the new value.
  * @param combine gets the network's value, 0 between networks, and the value of `under`
- * @param expected how many networks there are, as far as known
+ * @param expected number of networks, if known
  * @throws RangeError when networks overlap or are out of order
  */
 export function overlay(

@@ -2,7 +2,7 @@
 //
 // in   the section of nodes, as words and as bytes; the cell that names the node; a key
 // out  a cell: a value, or negative: the name of the node for the next 8 bits
-// src  docs/segment-format.md. A node divides the keys into runs with a cell each: a list of where up to
+// src  packages/engine/segment-format.md. A node divides the keys into runs with a cell each: a list of where up to
 //      MAX_LIST_RUNS runs start, or a bitmap of it with counts (bart's sparse array).
 // note Array reads are `!`: those past the end, in a damaged file, are undefined, which no comparison accepts.
 

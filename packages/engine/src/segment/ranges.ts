@@ -1,6 +1,6 @@
 // ranges.ts: which value an address has, in a table of ranges that cover the whole address space.
 //
-// in   sections v4* and v6* of a segment, or those of its evidence (docs/segment-format.md)
+// in   sections v4* and v6* of a segment, or those of its evidence (packages/engine/segment-format.md)
 // out  a number below 2^30, where 0 means "nothing known"; the largest network around an address that has one value
 // err  open and verify: SegmentError; a lookup never throws and always ends, whatever the bytes
 // cost one read for the top 16 bits, then a node for each 8 more bits. Of DB-IP's networks a random IPv4 address needs

@@ -60,7 +60,7 @@ export const feedReport = z.object({
   space: space.optional(),
   sha256: sha256.optional(),
   bytes: z.number().int().nonnegative().optional(),
-  /** When this copy was fetched or copied, and when the publisher made it, as far as known. */
+  /** When this copy was fetched or copied, and when the publisher made it, if known. */
   fetched_at: time.optional(),
   published_at: time.optional(),
   licence: z.string(),
@@ -225,7 +225,7 @@ export interface DataAge {
 }
 
 /**
- * For each answer that has data, the age of the oldest feed that holds a relevant share of its entries, as far as known.
+ * For each answer that has data, the age of the oldest feed that holds a relevant share of its entries, if known.
  * @param now epoch ms
  */
 export function dataAges(

@@ -3,7 +3,7 @@
 // in   any bytes (mapping or reading a file is the caller's job)
 // out  typed views of the sections, checked against the file's bounds
 // err  SegmentError, naming the place
-// src  docs/segment-format.md describes every byte
+// src  packages/engine/segment-format.md describes every byte
 // cost open reads the header and the section table only; verify reads every byte
 
 export const SEGMENT_MAGIC = "INKLING\0";

@@ -12,7 +12,7 @@ import { CHANNEL_NAME } from "./channel-name.ts";
 
 const time = z.iso.datetime();
 
-/** A release by its name and the SHA-256 of its manifest, which holds those of its segments. */
+/** A release by its name and the SHA-256 of its manifest, which contains the hashes of its segments. */
 const releaseRef = z.object({
   name: z.string().refine(isReleaseName),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),

@@ -6,7 +6,7 @@
 //      of the database
 // src  docs/admin-api.md, docs/overrides.md
 //
-// Order: token or session, path, method, scope, parameters, author, body. A change is in force in this process before its
+// Order: token or session, path, method, scope, parameters, author, body. A change applies in this process before its
 // answer goes out, in others within a second. Every write may be repeated after a timeout: it is idempotent by content,
 // or by `Idempotency-Key`.
 

@@ -135,7 +135,7 @@ export interface Call<Query, Body> {
   readonly by: Actor;
   /** Of the request or its session; undefined for an open operation. */
   readonly token: ValidAdminToken | undefined;
-  /** Undefined where the request carries the token itself. */
+  /** Undefined if the request has the token itself. */
   readonly session: Session | undefined;
 }
 
@@ -160,7 +160,7 @@ export interface Handler<Q extends Query, B> {
 
 export interface BodyFormat<T> {
   readonly schema: z.ZodType<T>;
-  /** Hands the JSON on as it came: `run` gives it to a function of `keys/` or `overrides/`, with errors of its own. */
+  /** Passes the JSON on unchecked: `run` gives it to a function of `keys/` or `overrides/`, which reports its own errors. */
   readonly isRaw?: boolean;
 }
 

@@ -81,7 +81,7 @@ function sessionJson({ scope, name }: ValidAdminToken, author: string, session: 
 /** Who sent a request. */
 interface Admitted {
   readonly token: ValidAdminToken;
-  /** Undefined where the request carries the token itself. */
+  /** Undefined if the request has the token itself. */
   readonly session: Session | undefined;
 }
 

@@ -1,5 +1,4 @@
-// lookup-process.ts: answers for the operator, about values or about a visitor, in a process of its own, which maps the
-// release.
+// lookup-process.ts: answers the operator about values or a visitor, in a child process that maps the release.
 //
 // in   one message: the release with the stamps of its verified files, overrides, and values or a visitor
 // out  one message: the answers, or why the release cannot be opened
@@ -264,7 +263,7 @@ function ofSystem(value: string, asn: number, source: AnswerSource, { parts, isE
   return { value, kind: "as", asn, system: system ?? null, overrides };
 }
 
-/** Those in force about networks, parts of them, or networks around them. */
+/** The active overrides of these networks, of their parts, and of networks around them. */
 function overridesWithin(networks: readonly Prefix[], { release, overrides, now }: AnswerSource) {
   if (overrides.all.length === 0) return [];
   const compiled = overrides.compiledWith(release);

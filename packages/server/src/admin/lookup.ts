@@ -145,7 +145,7 @@ export const LOOKUP_HANDLERS = {
   }),
 } satisfies AdminHandlers;
 
-/** In a process of its own: one that is damaged on the disk may end the process that reads it, and this one goes on. */
+/** Runs in a child process: reading a release that is damaged on the disk may kill it, and this process continues. */
 async function lookUp(
   { dataDir, releases, status, overrideCache, now, workerEnvironment }: AdminContext,
   values: readonly string[],

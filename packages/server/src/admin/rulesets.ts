@@ -1,7 +1,7 @@
 // rulesets.ts: rulesets over the admin API: check, publish, list, show, restore; and assessments for the operator.
 //
 // err  AdminProblem, StoreError
-// src  docs/decisions.md, docs/admin-api.md
+// src  docs/rulesets.md, docs/admin-api.md
 // note What an operator assesses is in no log, no audit trail and no usage, and is not stored.
 
 import { ACTIONS, ADMIN_PATH, ASSESSMENT, FACT_TYPES } from "@inkling/contract";
@@ -177,7 +177,7 @@ function checked(text: string) {
   }
 }
 
-/** In a process of its own, as lookups are: a release that is damaged on the disk may end the process that reads it. */
+/** Runs in a child process, as lookups do: reading a release that is damaged on the disk may kill the process. */
 async function assessVisitor(
   { dataDir, releases, overrideCache, rulesetCache, now, workerEnvironment }: AdminContext,
   value: unknown,

@@ -1,4 +1,4 @@
-// sessions.ts: logins to the admin API: a cookie and a secret in place of the token, so that a page need not keep that.
+// sessions.ts: logins to the admin API: a page keeps a cookie and a secret instead of the token.
 //
 // in   an admin token, once
 // out  both; they end after twelve hours, at a logout, with the token, or with this process

@@ -72,7 +72,7 @@ function withNetwork(): LoadedRelease {
   return { ...loaded, network: network as unknown as IpSegment, evidence };
 }
 
-/** Evidence of one entry, as a segment has it (docs/segment-format.md). */
+/** Evidence of one entry, as a segment has it (packages/engine/segment-format.md). */
 function record(span: number): Uint8Array {
   const text = encode(JSON.stringify(ENTRY).slice(0, -1));
   return Uint8Array.from([1, 0, 0, 0, 0, 0, text.length, 0, span, ...text]);

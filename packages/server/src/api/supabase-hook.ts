@@ -113,7 +113,7 @@ async function readSigned(
   return isSigned ? body : UNSIGNED;
 }
 
-/** @param signature "v1,<base64>"; those of other versions are skipped */
+/** @param signature "v1,<base64>"; signatures of other versions are skipped */
 function matches(signature: string, expected: Uint8Array): boolean {
   if (!signature.startsWith("v1,")) return false;
   const given = Buffer.from(signature.slice(3), "base64");

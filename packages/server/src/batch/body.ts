@@ -4,7 +4,7 @@
 // out  "json" or "ndjson", the body as a stream of decoded bytes; the values of a JSON body
 // err  problems as values; a stream of damaged gzip fails while it is read
 // src  RFC 9110 8.3 (Content-Type), 8.4 (Content-Encoding), 12.5.3 (Accept-Encoding), RFC 1952 (gzip, members in a row)
-// note gzip is inflated piece by piece, as far as it is read: 1 GB from 1 MB took 20 MB of memory
+// note gzip is inflated piece by piece, only as it is read: 1 GB from 1 MB took 20 MB of memory
 
 import { z } from "zod";
 import { type Problem, problem } from "../http/problems.ts";

@@ -1,7 +1,7 @@
 // gunzip.ts: the bytes of a gzip body, up to the first fault.
 //
 // in   a stream of gzip: one member, or several in a row
-// out  all bytes that decode before a fault is met, piece by piece, as far as they are read
+// out  all bytes that decode before a fault is met, piece by piece, only as they are read
 // err  the stream fails after these: damaged, cut, followed by something else, too many small members
 // src  RFC 1952
 // note DecompressionStream and createGunzip keep back what they decoded beside the bytes that follow a member, so each

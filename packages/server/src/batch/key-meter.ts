@@ -90,7 +90,7 @@ export class KeyMeter {
   }
 }
 
-/** Until there is one token, or those of WAIT_MS, or a full bucket. */
+/** Until there is one token, or the tokens of WAIT_MS, or a full bucket. */
 function waitMs(key: Key, { limit, windowSeconds }: Decision): number {
   if (limit === 0) return 0;
   const perMs = (key.rate ?? limit / windowSeconds) / 1_000;

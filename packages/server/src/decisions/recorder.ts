@@ -63,7 +63,7 @@ export interface DecisionsState {
   readonly dropped: number;
   /** Failed flushes since the last one that succeeded. */
   readonly failuresInRow: number;
-  /** Why the last flush failed, without secrets; undefined when it did not. */
+  /** Why the last flush failed, without secrets; undefined if it succeeded. */
   readonly lastError: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-// connection-eviction.ts: which connections are closed when there are too many: those of the sources that have the most.
+// connection-eviction.ts: closes connections when there are too many, from the sources that have the most.
 //
 // in   connections with their sources (IPv4 address, or IPv6 /64: a customer's network), how many are too many
 // out  the connections to close: the most numerous sources are cut to the same number, each by those that have been idle

@@ -1,7 +1,7 @@
 // host-names.ts: which names a listener answers to, so that no web page reaches it through its own name.
 //
 // in   the Host and Origin headers of a request
-// out  whether they are those of a page of this listener
+// out  whether they belong to a page of this listener
 // why  DNS rebinding: a page of evil.example points that name at 127.0.0.1, and is then of the same origin as the listener.
 //      It cannot do so with an address, a name without a dot, or below a domain that nobody can register.
 

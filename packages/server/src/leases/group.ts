@@ -90,7 +90,7 @@ export function joinedHost(
   now: number,
 ): GroupHost {
   const before = hosts.find((host) => host.id === id);
-  // One that was there before may still be alone, as far as the others know.
+  // A host that was there before may still count as cut off for the other hosts.
   const joining = { id, confirmedAt: now, hosts: hosts.length + 1, aloneMs: 0 };
   const own = before === undefined ? joining : confirmHost(before, receipt, now);
   return { ...own, hosts: Math.min(own.hosts, shareAmong(id, membersOf(hosts, own, now))) };

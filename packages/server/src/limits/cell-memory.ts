@@ -16,7 +16,7 @@ export interface CellMemory {
   close(): void;
 }
 
-/** Limits of this host's own, or leases from those of a group. */
+/** This host's own limits, or leases of the group's limits. */
 export type CellKind = "own" | "leased";
 
 export function cellsIn(memory: Uint8Array<ArrayBuffer>, base: EpochMs, kind: CellKind): LimitCells {

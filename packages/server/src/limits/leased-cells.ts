@@ -105,7 +105,7 @@ export class LeasedCells extends LimitCells {
   /** The group counts what other hosts used. */
   override chargeQuota(): void {}
 
-  /** Days are those of the database's clock. */
+  /** Days follow the database's clock. */
   override correctDay(): boolean {
     return false;
   }

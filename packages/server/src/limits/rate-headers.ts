@@ -1,6 +1,6 @@
 // rate-headers.ts: RateLimit-Policy and RateLimit, which show a caller what is left.
 //
-// src  draft-ietf-httpapi-ratelimit-headers-10; docs/errors.md explains them to callers
+// src  draft-ietf-httpapi-ratelimit-headers-10; docs/limits.md explains them to callers
 // note The bucket is one policy: q is its size, w the seconds that an empty one takes to fill; r is what is
 //      left, t the seconds until it is full again. A daily quota is a second one, "daily".
 // cost texts of a bucket are kept from one request to the next: formatting them again took 250 ns each. Of 2,048 lookups left

@@ -94,7 +94,7 @@ export class UsageRecorder {
   private readonly elapsed: () => number;
   private readonly options: UsageRecorderOptions;
 
-  /** By UTC day number; today's, and those of earlier days until they are stored. */
+  /** By UTC day number: today's counts, and counts of earlier days until they are stored. */
   private readonly days = new Map<number, Tallies>();
   private day = Number.NaN;
   private today: Tallies = new Map();

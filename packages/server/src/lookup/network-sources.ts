@@ -195,7 +195,7 @@ function networksWith(records: ReadonlySet<number>, segment: IpSegment, family: 
   return found;
 }
 
-/** While the last two networks are the halves of one, that one stands for both. */
+/** While the last two networks are halves of a larger network, the larger network replaces both. */
 function mergeLast(networks: Prefix[]): void {
   for (;;) {
     const [first, second] = networks.slice(-2);

@@ -51,7 +51,7 @@ export interface Operation<Code extends string> {
   readonly description?: string;
   /** Names of security schemes, any of which will do; empty for an open operation. */
   readonly security: readonly string[];
-  /** What the key needs. Scopes of a key are not those of OAuth, so they are an extension of the document. */
+  /** What the key needs. Scopes of a key are not OAuth scopes, so they are an extension of the document. */
   readonly scope?: string;
   readonly parameters: readonly Parameter[];
   readonly body?: { readonly description: string; readonly content: Table<Content> };

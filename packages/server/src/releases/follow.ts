@@ -228,7 +228,7 @@ export class Releases {
   private currentChanged(): void {
     const { current } = this;
     const { dataDir, answersHere } = this.options;
-    this.resumeMarks(); // verifying has removed those of unsound files
+    this.resumeMarks(); // verifying has removed the marks of damaged files
     if (current === undefined) return;
     this.manifestStamp = this.stampOfManifest(current.name);
     if (answersHere !== true || this.sound.wereReadHere(current.stamps)) return;

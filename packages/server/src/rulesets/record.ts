@@ -10,7 +10,7 @@ import type { EpochMs } from "../keys/key.ts";
 export interface PublishedRuleset {
   /** 1, 2, 3 and so on. */
   readonly number: number;
-  /** TOML, as docs/decisions.md describes it. */
+  /** TOML, as docs/rulesets.md describes it. */
   readonly text: string;
   readonly note: string;
   readonly author: string;

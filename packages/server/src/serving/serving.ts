@@ -19,7 +19,7 @@ export interface Serving extends ServingNumbers {
   /** The services have something new. Before `listen` there is nothing to do. */
   publish(change: Change): void;
   reload(settings: ServerSettings): void;
-  /** Brings the numbers up to date, so that those of one scrape belong together. */
+  /** Updates all numbers, so that the numbers of one scrape are consistent. */
   refresh(): Promise<void>;
   /** Makes `/readyz` 503. Requests are answered until `stop`. */
   drain(): void;

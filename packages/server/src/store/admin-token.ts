@@ -48,7 +48,7 @@ export class AdminTokenStore {
     this.tables = tables;
   }
 
-  /** SHA-256 of the root token in force, in hex; undefined when none was made yet. */
+  /** SHA-256 of the valid root token, in hex; undefined if none was created yet. */
   async hash(): Promise<string | undefined> {
     return this.tables.read(readHash);
   }
@@ -132,7 +132,7 @@ export class AdminTokenStore {
     }, true);
   }
 
-  /** Makes the first root token. @returns undefined when there is one already: its text is not known any more */
+  /** Creates the first root token. @returns undefined if there is one already, because only its hash is stored */
   async create(by: Actor): Promise<string | undefined> {
     if ((await this.hash()) !== undefined) return undefined; // the usual start writes nothing
     return this.replace(by, true);

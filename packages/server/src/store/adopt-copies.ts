@@ -2,8 +2,8 @@
 //
 // in   keys.json and overrides.json, or copies of them that were moved aside (keys.before.json)
 // out  keys with their ids and tokens' hashes, overrides with their ids; an audit entry for each
-// err  Error for a file that is no copy; StoreError. What was written stays: running it again writes the rest
-// note What the database knows stays as it is, revoked keys and removed overrides included.
+// err  Error for a file that is no copy; StoreError. Rows that were written remain, and the next run writes the rest
+// note Rows that the database has do not change, revoked keys and removed overrides included.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -74,7 +74,7 @@ export async function adoptCopies(
   const wasEmpty = isEmptyStamp(await store.readKeyStamp());
   const adopted = overrides.length === 0 ? [] : await store.overrides.adopt(overrides, by);
   const keys = tokens.length === 0 ? [] : await store.adoptKeys(tokens, by);
-  // A database that was empty has a history of its own from now on: nothing else is left to confirm.
+  // An empty database starts its own history here, so the operator has nothing left to confirm.
   if (wasEmpty) await store.confirmHistory(by);
   return { keys: keys.length, overrides: adopted.length };
 }

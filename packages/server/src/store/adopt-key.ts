@@ -1,8 +1,8 @@
 // adopt-key.ts: a key of the operator's choosing (INKLING_API_KEY), made at start when it is not there.
 //
-// in   the store, the key's text
-// out  the key in force
-// err  KeyInputError when the text is no key, or was revoked; StoreError
+// in   the store, the key's token
+// out  the valid key
+// err  KeyInputError if the token is malformed or was revoked; StoreError
 
 import { type Key, KeyInputError, NAME_FROM_SETTINGS, SCOPES } from "../keys/key.ts";
 import { hashToken, isWellFormedToken, tokenMode } from "../keys/token.ts";
@@ -10,8 +10,8 @@ import { StoreError } from "./error.ts";
 import type { Store } from "./store.ts";
 
 /**
- * Makes sure that `token` is a key in force. Several processes may do so at the same time.
- * @throws KeyInputError when it is malformed, or was revoked: a revoked key does not come back by a restart
+ * Makes sure that `token` is a valid key. Several processes may do so at the same time.
+ * @throws KeyInputError if it is malformed or was revoked: a restart does not restore a revoked key
  */
 export async function adoptKey(store: Store, token: string): Promise<Key> {
   if (!isWellFormedToken(token)) {

@@ -15,7 +15,7 @@ export interface AuditEntry extends Actor {
   readonly action: AuditAction;
   /** Id of what was changed. */
   readonly subject: string;
-  /** As JSON gives it; undefined where there was or is nothing. */
+  /** As JSON returns it; undefined if nothing existed. */
   readonly before: unknown;
   readonly after: unknown;
 }
@@ -33,8 +33,8 @@ export interface AuditFilter {
 }
 
 /**
- * Puts the entries of several processes in a row: the lock is that of the overrides' stamp, which stays as it is. Every
- * version of this program locks that row, so that two of them number entries on one database without a conflict.
+ * Orders the entries of several processes by locking the row of the overrides' stamp without changing it. Every version
+ * of this program locks that row, so two versions can number entries in one database without a conflict.
  */
 export async function lockAudit(tx: TransactionSQL): Promise<void> {
   await tx`UPDATE inkling_override_stamp SET stamp = stamp`;

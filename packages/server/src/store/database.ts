@@ -9,8 +9,8 @@
 //   work queue up, one after another.
 // - SQLite waits for locks inside the call, which would stop every request of this process. Its own
 //   waiting is turned off; this waits, asynchronously.
-// - SQLite goes on writing to a file that was deleted, and to one that another was moved over: both are lost. So each unit
-//   of work looks first whether the file is still under its name.
+// - SQLite keeps writing to a file that was deleted or replaced, and these writes are lost. So each unit of work first
+//   checks that the file still has its name.
 // - A PostgreSQL server can fall silent. So every unit of work has a time-out, after which its connections are
 //   discarded, and the next unit begins with new ones.
 
@@ -38,7 +38,7 @@ interface Address {
   readonly connect: (timeoutMs: number, over?: ConnectionOptions) => SQL;
 }
 
-/** What differs for a connection of its own. */
+/** Options that differ for a dedicated connection. */
 type ConnectionOptions = Pick<SQL.PostgresOrMySQLOptions, "max" | "onclose">;
 
 /** Is this the address of a PostgreSQL server, which several hosts may use? */
@@ -87,7 +87,7 @@ function postgresAddress(text: string): Address {
         connectionTimeout: Math.max(1, Math.ceil(timeoutMs / 1_000)),
         ...(name === "" ? {} : { database: name }), // otherwise PGDATABASE in the environment wins over the URL
         connection: { application_name: "inkling" },
-        // Each number of rows in a flush would be a statement of its own, kept on every connection: 100 of them
+        // Each number of rows in a flush would be another statement, kept on every connection: 100 of them
         // took 20 MB of the server. Unnamed statements are not kept, and poolers such as PgBouncer can hand the
         // connection on after each transaction.
         prepare: false,
@@ -193,10 +193,10 @@ export class Database {
   }
 
   /**
-   * Runs `work` while no other process holds this lock, on a connection of its own; it ends with that. With SQLite, which
-   * has no such lock, it is never held.
-   * @param work is called in any case; `isHeld` looks whether the lock is held still
-   * @throws StoreError when there is no connection, and what `work` throws
+   * Tries to take this lock, and runs `work` on a dedicated connection. The database releases the lock when `work` ends
+   * or the connection is lost. SQLite has no such lock, so `isHeld` is always false there.
+   * @param work is called in any case; `isHeld` checks whether this process still holds the lock
+   * @throws StoreError if there is no connection, and what `work` throws
    */
   async withLock<T>(lock: number, work: (isHeld: () => Promise<boolean>) => Promise<T>): Promise<T> {
     const client = this.connectForNotices(() => {});
@@ -330,7 +330,7 @@ export class Database {
   }
 }
 
-/** @returns undefined when there is no such file */
+/** @returns undefined if there is no such file */
 function idOf(file: string): string | undefined {
   const found = statSync(file, { throwIfNoEntry: false, bigint: true });
   return found === undefined ? undefined : `${found.dev}:${found.ino}`;

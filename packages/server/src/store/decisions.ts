@@ -64,7 +64,7 @@ export class DecisionStore {
     this.tables = tables;
   }
 
-  /** Stores decisions. One that is there already stays as it is, so a batch may be sent again. */
+  /** Stores decisions. A decision that is stored already does not change, so a batch may be sent again. */
   async add(rows: readonly DecisionRow[]): Promise<void> {
     for (let at = 0; at < rows.length; at += INSERTED_AT_ONCE) {
       if (at > 0) await Bun.sleep(0);
@@ -90,7 +90,7 @@ export class DecisionStore {
     }, false);
   }
 
-  /** Labels a decision; the last label counts. @returns undefined when there is no such decision */
+  /** Labels a decision; the last label counts. @returns undefined if there is no such decision */
   async label(id: string, outcome: Outcome): Promise<StoredRow | undefined> {
     const rows: StoredRow[] = await this.tables.writeOnce(
       (sql) => sql`UPDATE inkling_decisions SET outcome = ${outcome}, outcome_at = ${this.tables.now()}

@@ -156,12 +156,12 @@ export class DumpTables {
     });
   }
 
-  /** Reads all rows at one moment. @param use may be called twice: the second reading begins anew */
+  /** Reads all rows at one moment. @param use may be called twice: the second reading starts from the beginning */
   async read<T>(use: (rows: AsyncGenerator<DumpedRows>) => Promise<T>): Promise<T> {
     return this.tables.snapshot((tx) => use(readPages(tx)));
   }
 
-  /** Puts rows in the place of all that are there; running servers take them within a second. */
+  /** Replaces all rows; running servers read the new ones within a second. */
   async replace(rows: AsyncIterable<DumpedRows>, by: Actor, about: unknown): Promise<void> {
     const { tables } = this;
     await tables.write(async (tx) => {

@@ -2,7 +2,7 @@
 // its place), and keeps what it took back: keys that were revoked, and tokens that ended, in the day before.
 //
 // in   the audit trail, which only grows: the newest entry known here must still be in it; its file in the data folder
-// out  `state`, and which keys and tokens stay revoked until an operator confirms the database (`database-confirmed`)
+// out  `state`, and which keys and tokens remain revoked until an operator confirms the database (`database-confirmed`)
 // err  review throws what the database throws; a file that cannot be read or written is an event
 // cost one query of four small reads after each change of keys or overrides, and once a minute
 
@@ -120,19 +120,19 @@ export class DatabaseHistory {
     return this.remembered.wentBack ?? undefined;
   }
 
-  /** Keys that stay revoked although the database has them in force. */
+  /** Keys that remain revoked although they are valid in the database. */
   get revoked(): readonly KeyId[] {
     return this.wentBack === undefined ? [] : this.remembered.revoked.map(({ id }) => id);
   }
 
-  /** Compares the database with what is known of it. Call it before anything that it holds is put in force. */
+  /** Compares the database with its remembered state. Call this before anything from the database applies. */
   review(): Promise<void> {
     const review = this.queue.then(() => this.compare());
     this.queue = review.catch(() => {}); // the caller gets the error
     return review;
   }
 
-  /** A snapshot without what stays revoked. */
+  /** The snapshot without keys that remain revoked. */
   withoutRevoked(snapshot: KeySnapshot): KeySnapshot {
     if (this.wentBack === undefined) return snapshot;
     const revoked = new Set(this.revoked);
@@ -188,7 +188,7 @@ export class DatabaseHistory {
   }
 }
 
-/** What a server of this data folder remembers. @returns undefined where there is no file. @throws Error for another text */
+/** What a server of this data folder remembers. @returns undefined if there is no file. @throws Error if the file is malformed */
 export function readRemembered(path: string): Remembered | undefined {
   try {
     return remembered.parse(JSON.parse(readFileSync(path, "utf8")));

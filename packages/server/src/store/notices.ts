@@ -1,14 +1,14 @@
 // notices.ts: learns at once that another process has changed keys, overrides or rulesets (PostgreSQL's LISTEN and NOTIFY).
 //
-// in   a connection of its own; notices that a transaction sends when it commits (Tables.notify)
+// in   a dedicated connection; notices that a transaction sends when it commits (Tables.notify)
 // out  onNotice for each kind, at most ten times a second; for all after each new connection, for notices sent in between
 //      are gone
 // err  none: without notices (state "polling") the checks of each second find the same changes, later
 // cost a notice to itself every 10 s, and with each connection
 //
 // PgBouncer in transaction mode accepts LISTEN and drops what comes for it, and a network can fall silent. So a listener
-// believes only in a notice to itself that came back, and connects anew when one did not: with jitter, so that the hosts
-// of a group do not return to a restarted database in one moment.
+// believes only in a notice to itself that came back, and reconnects when one did not. Jitter keeps the hosts of a group
+// from reconnecting to a restarted database at the same moment.
 
 import { backoffMs, within } from "@inkling/release-store";
 import type { SQL } from "bun";
@@ -150,7 +150,7 @@ export class NoticeListener {
     else this.late.set(kind, setTimeout(pass, wait));
   }
 
-  /** Connects anew, later. */
+  /** Reconnects later. */
   private fail(why: string): void {
     this.discard();
     if (this.isStopped) return;

@@ -35,7 +35,7 @@ import { NewestFirst, type Page, type PageRequest, ROWS_AT_ONCE, type Tables } f
 /** What a write did. */
 interface OverrideWrite {
   readonly override: Override;
-  /** changed: it was in force already, and has a new note or expiry now. */
+  /** changed: it was active already, and now has a new note or expiry. */
   readonly outcome: "added" | "changed" | "unchanged";
 }
 
@@ -44,7 +44,7 @@ const CONFLICT_HINTS = {
   TOO_MANY: "put networks in place of single addresses, or remove what is no longer needed",
 } as const;
 
-/** What was requested contradicts what is in force, or is too much. */
+/** The request contradicts an active override, or exceeds a limit. */
 export class OverrideConflictError extends StoreError {
   readonly why: keyof typeof CONFLICT_HINTS;
   /** One line each. */
@@ -74,7 +74,7 @@ export class OverrideStore {
     return rows[0]?.stamp ?? "";
   }
 
-  /** All overrides in force. */
+  /** All active overrides. */
   async load(): Promise<LoadedOverrides> {
     // The stamp comes first: what changes in between is then read again, not missed.
     const stamp = await this.readStamp();
@@ -82,8 +82,8 @@ export class OverrideStore {
   }
 
   /**
-   * Puts overrides in force: all of them, or none. One that is in force already stays as it is, with its id, and
-   * gets the note and expiry; repeating it changes nothing.
+   * Activates all of the overrides, or none. An override that is active already keeps its id and gets the new note and
+   * expiry. Repeating the call changes nothing.
    * @throws OverrideConflictError
    */
   async put(wanted: readonly NewOverride[], by: Actor): Promise<OverrideWrite[]> {
@@ -122,8 +122,8 @@ export class OverrideStore {
   }
 
   /**
-   * Puts back overrides of a copy, with their ids. Those that the database knows stay as they are, and those that
-   * contradict what is in force are left out.
+   * Restores overrides of a copy, with their ids. Overrides that the database has do not change, and overrides that
+   * contradict an active one are skipped.
    */
   async adopt(copied: readonly Override[], by: Actor): Promise<Override[]> {
     return this.change(async (tx) => {
@@ -148,7 +148,7 @@ export class OverrideStore {
     });
   }
 
-  /** Ends an override. One that was removed before stays as it was. @returns undefined when there is none */
+  /** Removes an override. If it was removed before, nothing changes. @returns undefined if there is none */
   async remove(id: string, by: Actor): Promise<Override | undefined> {
     return this.change(async (tx) => {
       const before = await this.findIn(tx, id);

@@ -73,7 +73,7 @@ export class RulesetStore {
 
   /**
    * Publishes a text under the next number. A text that equals the newest one is not published again.
-   * @returns the ruleset in force afterwards
+   * @returns the ruleset that is active afterwards
    * @throws RulesetConflictError
    */
   publish({ text, note, current, restores }: NewRuleset, by: Actor): Promise<PublishedRuleset> {

@@ -55,7 +55,7 @@ interface StoreOptions {
   readonly timeoutMs?: number;
   /** Return a store also when the database cannot be reached now; its calls fail with AWAY until it can. */
   readonly mayBeAway?: boolean;
-  /** Another SQLite file was put in the place of the one in use: it is used from now on. */
+  /** Called after another SQLite file replaced the one in use. The store uses the new file from then on. */
   readonly onOtherFile?: () => void;
 }
 
@@ -206,8 +206,8 @@ export class Store implements KeySource {
   }
 
   /**
-   * Changes what a key may do, within a second in every process. One that is so already stays as it is.
-   * @returns undefined when there is no such key, or it is revoked
+   * Changes what a key may do, within a second in every process. A key that has these values does not change.
+   * @returns undefined if there is no such key, or it is revoked
    */
   async changeKey(id: string, change: KeyChange, by: Actor = UNNAMED): Promise<Key | undefined> {
     return this.change(async (tx) => {
@@ -223,7 +223,7 @@ export class Store implements KeySource {
     });
   }
 
-  /** Ends a key for good, within a second in every process. @param at when it was revoked @returns the key; undefined when there is none */
+  /** Revokes a key, within a second in every process. @param at when it was revoked @returns the key; undefined if there is none */
   async revokeKey(id: string, by: Actor = UNNAMED, at = this.tables.now()): Promise<Key | undefined> {
     return this.change(async (tx) => {
       const before = await this.readKeyById(tx, id);
@@ -237,8 +237,8 @@ export class Store implements KeySource {
 
   /**
    * Gives a key a new token.
-   * @param overlapUntil epoch ms until which its tokens of before stay valid
-   * @returns undefined when there is no such key, or it is revoked
+   * @param overlapUntil epoch ms until which its earlier tokens remain valid
+   * @returns undefined if there is no such key, or it is revoked
    */
   async rotateKey(id: string, overlapUntil: number, by: Actor = UNNAMED): Promise<IssuedKey | undefined> {
     return this.change(async (tx) => {
@@ -303,7 +303,7 @@ export class Store implements KeySource {
     });
   }
 
-  /** Puts back keys of a copy, with their ids and tokens; those that the database knows stay as they are. @returns them */
+  /** Restores keys of a copy, with their ids and tokens. Keys that the database has do not change. @returns the restored keys */
   async adoptKeys(tokens: readonly TokenRecord[], by: Actor): Promise<Key[]> {
     return this.change(async (tx) => {
       await lockAudit(tx);

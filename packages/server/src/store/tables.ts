@@ -35,7 +35,7 @@ export class Tables {
     return this.database.dialect === "postgres";
   }
 
-  /** One statement that is a transaction of its own: one round trip, and no lock is held longer. */
+  /** Runs a single statement as its own transaction: one round trip, and no lock outlives it. */
   async writeOnce<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
     await this.ready();
     return this.database.run(work);
@@ -113,7 +113,7 @@ export class NewestFirst {
     return sql`(created_at < ${at} OR (created_at = ${at} AND id < ${parts[2]}))`;
   }
 
-  /** @param rows one more than the limit, where there are so many */
+  /** @param rows one more than the limit, if there are that many */
   page<T extends Created>(rows: readonly T[], limit: number): Page<T> {
     const items = rows.slice(0, limit);
     const last = items.at(-1);

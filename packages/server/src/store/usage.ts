@@ -12,7 +12,7 @@ import { ROWS_AT_ONCE, type Tables } from "./tables.ts";
 const KEEP_RECORDERS_MS = 30 * DAY_MS;
 /** Hours of usage and of traffic are kept this long; days for good. */
 const KEEP_HOURS_MS = 31 * DAY_MS;
-/** Of a revoked key: a host that does not know yet may still exchange some, and would begin anew without them. */
+/** Leases of a revoked key: a host that has not read the revocation may still exchange them, and would otherwise start again. */
 const KEEP_LEASES_MS = DAY_MS;
 /** With the first batch of a recorder, and about once an hour after that. */
 const FORGET_EVERY = 4_000;

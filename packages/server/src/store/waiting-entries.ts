@@ -3,7 +3,7 @@
 //
 // in   the store, the data folder
 // out  each entry in the trail once, with the time of its change
-// err  StoreError, where an entry can neither be stored nor kept: nothing may be changed then
+// err  StoreError if an entry can neither be stored nor kept: then nothing may be changed
 
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
@@ -80,8 +80,8 @@ async function recordOrKeep(
 
 /**
  * Stores the entries that wait, oldest first.
- * @param onDamaged called with a file that is no entry: it stays where it is
- * @throws StoreError: those that are left wait on
+ * @param onDamaged called with a file that is not an entry; the file remains
+ * @throws StoreError; the remaining entries keep waiting
  */
 export async function storeWaiting(
   trail: Trail,

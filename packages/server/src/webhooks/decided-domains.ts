@@ -7,7 +7,7 @@ import type { DecidedDomains } from "./events.ts";
 
 const VERDICT: FactName = "email.disposable";
 
-/** The verdict on the domain that a decision rests on; undefined where there was no data. */
+/** The domain verdict that a decision used; undefined if there was no data. */
 function verdictOf({ facts }: StoredRow): boolean | undefined {
   const value: unknown = JSON.parse(facts)[VERDICT];
   return typeof value === "boolean" ? value : undefined;

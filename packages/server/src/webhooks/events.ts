@@ -5,8 +5,8 @@
 // err  what the database or the lookup of verdicts throws: nothing is lost, the next call finds the same
 // cost a pass over the feeds every 5 s; a lookup of each domain decided about in 30 days with each release or override
 //
-// Every host tells of its own data, and the queue leaves out what another host has told. Quotas and verdicts are found out
-// by one host at a time, which holds the watch: hosts with different releases would contradict each other.
+// Every host reports about its data, and the queue drops what another host has reported. Only the host that holds the watch
+// checks quotas and verdicts, because hosts with different releases would contradict each other.
 
 import type { EmailVerdict, WebhookEvent } from "@inkling/contract";
 import {
@@ -33,7 +33,7 @@ const MAX_DECISIONS = 1_000;
 /** Usage arrives a second late: that of yesterday is looked at for so long. */
 const LATE_USAGE_MS = 60_000;
 
-/** An email domain, and the verdict on it that its newest decision rests on; undefined where that had no data. */
+/** An email domain and the verdict that its newest decision used; undefined if that decision had no data. */
 interface DecidedDomain {
   readonly domain: string;
   readonly disposable: boolean | undefined;

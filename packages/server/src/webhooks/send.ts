@@ -5,7 +5,7 @@
 // src  https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
 // cost at most TIMEOUT_MS; of an answer only the status is read, so its size does not matter
 //
-// Not by `fetch`, which would ask a proxy of HTTPS_PROXY: that would make the connection, to an address of its own choice.
+// This does not use `fetch`: it would use the proxy in HTTPS_PROXY, and the proxy would choose the address to connect to.
 
 import { createHmac } from "node:crypto";
 import { request as httpRequest } from "node:http";
@@ -28,7 +28,7 @@ export interface SendOptions {
   readonly timeoutMs?: number;
   /** Ends the attempt before its end. */
   readonly signal?: AbortSignal;
-  /** PEM: certificates that are trusted in place of the system's. */
+  /** PEM: certificates that are trusted instead of the system's. */
   readonly ca?: string;
 }
 

@@ -1,4 +1,4 @@
-// visitor.ts: a visitor as fields of a form and as a query: `ip=203.0.113.9&facts.plan=free`. The query stays in memory:
+// visitor.ts: a visitor as fields of a form and as a query: `ip=203.0.113.9&facts.plan=free`. The query is only in memory:
 // browsers keep addresses of pages in their history, and this would put an email address there.
 
 import type { FactType, VisitorInput } from "@inkling/contract";

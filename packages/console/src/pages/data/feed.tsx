@@ -139,7 +139,7 @@ interface Claim {
   readonly why?: string | undefined;
 }
 
-/** `claims` are undefined where the server did not look the value up. */
+/** `claims` are undefined if the server did not look up the value. */
 interface Claimed {
   readonly value: string;
   readonly claims: readonly Claim[] | undefined;

@@ -9,10 +9,10 @@ const MODES = [
   ["test", "sandbox: fixed answers"],
 ] as const;
 
-/** As the form shows it: the day alone. */
+/** The expiry as the form shows it: only the day. */
 const dayOf = (key: Key | undefined) => key?.expires_at?.slice(0, 10) ?? "";
 
-/** With the mode, where the form has one. An expiry whose day is not changed keeps its time. */
+/** Includes the mode if the form has one. An expiry whose day does not change keeps its time. */
 function settingsOf(values: FormData, key: Key | undefined): KeySettings {
   const number = (name: string) => (textOf(values, name) === "" ? null : Number(values.get(name)));
   const date = textOf(values, "expires");

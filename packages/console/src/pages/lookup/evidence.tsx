@@ -42,7 +42,7 @@ function matchOf({ network, domain, id }: Evidence) {
   return match && <code>{match}</code>;
 }
 
-/** Of the data, not of its download, where the publisher gives a time. */
+/** The time of the data if the publisher states one, otherwise the time of the download. */
 function timeOf({ published_at, fetched_at }: Evidence) {
   const time = published_at ?? fetched_at;
   return time && <RelativeTime iso={time} />;
@@ -75,7 +75,7 @@ export const EvidenceCard = ({ title = "Evidence", from }: EvidenceCardProps) =>
   </Card>
 );
 
-/** $URL stays a variable: the public API's URL is not known to this listener. */
+/** $URL remains a variable, because this listener does not have the public API's URL. */
 function curlOf(value: string): string {
   const curl = 'curl -H "Authorization: Bearer $KEY"';
   if (!value.includes("@")) return `${curl} "$URL/v1/ip-intel/reputation/${value}?include=evidence"`;

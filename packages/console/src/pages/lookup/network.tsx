@@ -1,5 +1,4 @@
-// network.tsx: what is known of a whole network: how much of it is flagged and by which feeds, whose it is, where it is, and
-// the parts that it consists of.
+// network.tsx: a whole network: how much of it is flagged and by which feeds, its owner and location, and its parts.
 
 import type { NetworkAnswer, NetworkSummary } from "@inkling/server/admin-answers";
 import { Card } from "../../components/basics.tsx";

@@ -1,4 +1,4 @@
-// overrides.tsx: the overrides in force, searched, changed and removed, and the history of all.
+// overrides.tsx: lists, searches, changes and removes active overrides, and shows the history of all.
 
 import type { Override } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
@@ -38,7 +38,7 @@ export function OverridesPage() {
   );
 }
 
-/** Overrides of all times; read again when those in force have changed. */
+/** All overrides that ever existed; read again when the active ones change. */
 function HistoryCard({ overrides }: { overrides: readonly Override[] }) {
   const [isOpen, setOpen] = useState(false);
   const read = async (cursor: string, signal: AbortSignal | null) => {
