@@ -190,7 +190,11 @@ const STAND_INS = {
  * @returns undefined if conditions depend on what is wrong
  */
 function withoutMistakes(raw: unknown, issues: readonly z.core.$ZodIssue[]): File | undefined {
-  const file = structuredClone(raw) as Record<string, unknown>;
+  const file: Record<string, unknown> = { ...Object(raw) };
+  for (const table of ["rule", "example"]) {
+    const items = file[table];
+    if (Array.isArray(items)) file[table] = [...items];
+  }
   for (const issue of issues) {
     const [table, at] = issue.path;
     const keys = issue.code === "unrecognized_keys" ? issue.keys : [];
