@@ -4,7 +4,7 @@ import json
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "packages/python"))
+sys.path.insert(0, str(Path(__file__).parents[3] / "packages/python"))
 
 from inkling import Inkling, InklingError, Unavailable  # noqa: E402
 
