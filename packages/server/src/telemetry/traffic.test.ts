@@ -3,6 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { REPUTATION_ANSWERS } from "@inkling/engine";
 import { adminServer, closeAdminServers } from "../../../../test/harness/admin-server.ts";
+import { fetch } from "../../../../test/harness/checked-fetch.ts";
 import { testServerOptions } from "../../../../test/harness/server-options.ts";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { startServer } from "../server.ts";
